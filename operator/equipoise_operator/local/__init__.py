@@ -1,0 +1,1 @@
+"""A campaign on this machine: sources, freezing, schedule, blocks, ledger, verdicts."""

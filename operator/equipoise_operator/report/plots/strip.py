@@ -1,0 +1,75 @@
+"""Strips: one line an arm, one mark a run, as a deviation from a centre, with its registered bound.
+
+Called by the report's page for the spread of runs (R16) and for the agreement of clocks (R13). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from equipoise_operator.report.plots.canvas import Canvas
+from equipoise_operator.report.plots.scale import Linear
+from equipoise_operator.report.plots.theme import NARROW, SMALL, Role, fitted
+
+_ROW: Final = 46
+_LEFT: Final = 10
+_RIGHT: Final = NARROW - 10
+_BOTTOM: Final = 34
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """An arm's runs."""
+
+    arm: str
+    written: str
+    """The figure beside the arm's name, formatted."""
+    deviations: tuple[float, ...]
+    """Of each run from the centre; 0.01 is 1 %."""
+    spread: float | None = None
+    """Half-width of a bar below the marks: the coefficient of variation."""
+    is_treatment: bool = False
+
+
+def strips(rows: Sequence[Strip], *, bound: float, centre: str, key: str) -> str:
+    """The plot as SVG.
+
+    Args:
+        rows: at least one arm.
+        bound: the registered bound: 0.05 is 5 %. Drawn on both sides of the centre.
+        centre: what stands at 0, in words.
+        key: unique within the page.
+    """
+    bottom = _ROW * len(rows)
+    canvas = Canvas(NARROW, bottom + _BOTTOM)
+    largest = max([bound, *(abs(one) for row in rows for one in row.deviations)]) * 1.12
+    scale = Linear(-largest, largest, _LEFT, _RIGHT)
+    for tick in scale.ticks(5):
+        x = scale.at(tick.value)
+        canvas.line((x, 18), (x, bottom), role=Role.INK if tick.value == 0 else Role.GRID)
+        label = centre if tick.value == 0 else f"{tick.value * 100:+g} %".replace("-", "−")
+        canvas.text((x, bottom + 13), label, role=Role.MUTED, size=SMALL, align="center")
+    for side in (-bound, bound):
+        x = scale.at(side)
+        canvas.line((x, 18), (x, bottom), role=Role.ALARM, dashed=True)
+    for position, row in enumerate(rows):
+        _strip(canvas, row, scale=scale, top=_ROW * position)
+    return canvas.svg(key=key, label=_in_words(rows, bound=bound, centre=centre))
+
+
+def _strip(canvas: Canvas, row: Strip, *, scale: Linear, top: float) -> None:
+    role = Role.HONEST if row.is_treatment else Role.INK
+    canvas.text((0, top + 9), fitted(row.arm, NARROW * 0.5), bold=row.is_treatment)
+    canvas.text((NARROW, top + 9), row.written, role=Role.MUTED, align="right")
+    if row.spread is not None:
+        ends = [min(max(side * row.spread, scale.low), scale.high) for side in (-1, 1)]
+        canvas.line((scale.at(ends[0]), top + 38), (scale.at(ends[1]), top + 38), role=role, width=3)
+    points = [(scale.at(one), top + 27.0) for one in row.deviations]
+    canvas.marks(points, role=role, marker="|", size=11, width=1.25)
+
+
+def _in_words(rows: Sequence[Strip], *, bound: float, centre: str) -> str:
+    arms = "; ".join(f"{row.arm}: {row.written}, {len(row.deviations)} runs" for row in rows)
+    return f"Runs of each arm around {centre}, bound {bound * 100:g} %. {arms}."

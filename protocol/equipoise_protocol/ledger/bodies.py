@@ -1,0 +1,112 @@
+"""What entries say that no other model says: plans, admitted records, rejections, revealed secrets.
+
+Made by the stores from what they were handed, read back by reports and verification. Pure data.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise_protocol.block import BlockIdentity, BlockRecord, PlannedBlock, SealedRecord
+from equipoise_protocol.canonical import digest, digest_of_bytes
+from equipoise_protocol.finding import Finding
+from equipoise_protocol.provenance import Environment
+from equipoise_protocol.vocabulary import Defect, Digest, HexKey, Model, Name, Severity
+
+Version = Annotated[int, Field(ge=1)]
+
+
+class Validity(StrEnum):
+    """Whether a block counts."""
+
+    VALID = "Valid"
+    VOID = "Void"
+
+
+class BlockPlan(Model):
+    """What was asked for one attempt at a block, without what is secret until the campaign's end."""
+
+    version: Version = 1
+    identity: BlockIdentity
+    seed_digest: Digest
+    """SHA-256 of the seed's bytes."""
+    order: Annotated[tuple[Name, ...], Field(min_length=2, max_length=64)]
+    environment: Environment
+    drill: Defect | None
+
+
+class AdmittedRecord(Model):
+    """A block record as the ledger took it in, with what the validator found."""
+
+    version: Version = 1
+    digest: Digest
+    """Of the record alone: what verdicts name it by."""
+    record: BlockRecord
+    authentication: HexKey
+    findings: Annotated[tuple[Finding, ...], Field(max_length=1_000)]
+    validity: Validity
+
+
+class Ending(StrEnum):
+    """How an attempt came to leave no admitted record."""
+
+    REFUSED = "Refused"
+    """A record came, and it broke a rule."""
+    LOST = "Lost"
+    """No record came: the runner failed or was interrupted."""
+
+
+class Rejection(Model):
+    """Why something was not admitted. Nothing of it counts, and it isn't dropped in silence (R10)."""
+
+    version: Version = 1
+    registration_digest: Digest
+    """Registration that the object claims; it need not be in the ledger."""
+    claimed: BlockIdentity
+    """The block that the object says it is."""
+    ending: Ending
+    object_digest: Digest | None
+    """Of the sealed record that was refused; None where none came. The artefact folder keeps it."""
+    rule: Annotated[str, Field(pattern=r"^R(0[1-9]|[12][0-9]|3[0-5])$")]
+    """The rule that it broke."""
+    reason: Annotated[str, Field(min_length=1, max_length=2_000)]
+    findings: Annotated[tuple[Finding, ...], Field(max_length=1_000)] = ()
+
+
+class SecretReveal(Model):
+    """A campaign's secret, published at its end so that anyone can recompute seeds and keys (R08)."""
+
+    version: Version = 1
+    registration_digest: Digest
+    secret: HexKey
+
+
+def plan_of(planned: PlannedBlock) -> BlockPlan:
+    """A planned block as the ledger keeps it: the seed's digest instead of the seed. Pure."""
+    return BlockPlan(
+        identity=planned.identity,
+        seed_digest=digest_of_bytes(bytes.fromhex(planned.seed)),
+        order=planned.order,
+        environment=planned.environment,
+        drill=planned.drill,
+    )
+
+
+def validity_of(findings: tuple[Finding, ...]) -> Validity:
+    """Void if any finding voids the block. Pure."""
+    void = any(finding.severity is Severity.VOID for finding in findings)
+    return Validity.VOID if void else Validity.VALID
+
+
+def admitted(sealed: SealedRecord, findings: tuple[Finding, ...]) -> AdmittedRecord:
+    """A sealed record as the ledger takes it in. Pure."""
+    return AdmittedRecord(
+        digest=digest(sealed.record),
+        record=sealed.record,
+        authentication=sealed.authentication,
+        findings=findings,
+        validity=validity_of(findings),
+    )

@@ -1,0 +1,206 @@
+"""Messages between the collector and an arm's process, over a socket pair of their own for each run.
+
+See `message` for the rules. Whatever comes from the arm is a claim of the candidate.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Self
+
+from equipoise_runner.bench.wire.message import LONGEST_WORDS, Failure, Kind, Message, bare
+
+MOST_INPUTS = 16
+MOST_DIMENSIONS = 8
+LONGEST_FACT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Present(Message):
+    """Arm to collector, before any candidate code runs; the kernel adds the sender's process and user."""
+
+    kind = Kind.PRESENT
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready(Message):
+    """Arm to collector: loaded, and with this configuration (R07). A claim."""
+
+    kind = Kind.READY
+    layout = struct.Struct(f"<BBxxI32s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_FACT}s")
+
+    allow_tf32: bool
+    threads: int
+    digest: bytes
+    """SHA-256 of the source that was loaded."""
+    isa: bytes
+    module: bytes
+    dtype: bytes
+    libraries: bytes
+    """`name=what it reports`, separated by semicolons."""
+
+    def fields(self) -> tuple[Any, ...]:
+        facts = (self.isa, self.module, self.dtype, self.libraries)
+        return (
+            *(self.allow_tf32, self.threads, self.digest),
+            *(fact[:LONGEST_FACT] for fact in facts),
+        )
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        allow_tf32, threads, digest, *facts = values
+        return cls(bool(allow_tf32), threads, digest, *map(bare, facts))
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlace:
+    """A contiguous tensor in shared memory."""
+
+    dtype: int
+    """Index into `slots.DTYPES`."""
+    dimensions: tuple[int, ...]
+    offset: int
+    """In bytes from the beginning."""
+
+
+_PLACE = struct.Struct(f"<BBxxxxxx{MOST_DIMENSIONS}QQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Show(Message):
+    """Collector to arm: the next calls have this shape; the last place is the output's."""
+
+    kind = Kind.SHOW
+    layout = struct.Struct(f"<BBxx{_PLACE.size * (MOST_INPUTS + 1)}s")
+
+    places: tuple[TensorPlace, ...]
+
+    def fields(self) -> tuple[Any, ...]:
+        packed = b"".join(
+            _PLACE.pack(
+                place.dtype,
+                len(place.dimensions),
+                *place.dimensions,
+                *(0,) * (MOST_DIMENSIONS - len(place.dimensions)),
+                place.offset,
+            )
+            for place in self.places
+        )
+        return len(self.places), packed
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        count, packed = values
+        places = []
+        for index in range(int(count)):
+            dtype, dimensions, *numbers = _PLACE.unpack_from(packed, index * _PLACE.size)
+            places.append(TensorPlace(dtype, tuple(numbers[:dimensions]), numbers[-1]))
+        return cls(tuple(places))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Message):
+    """Arm to collector: tensors stand on the slots."""
+
+    kind = Kind.SHOWN
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Message):
+    """Collector to arm: the inputs lie there, call."""
+
+    kind = Kind.CALL
+    layout = struct.Struct("<BxxxxxxxQ")
+
+    token: int
+    """Random; the answer repeats it, so that no answer can be given beforehand."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.token,)
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Message):
+    """Arm to collector: the output lies there."""
+
+    kind = Kind.DONE
+    layout = struct.Struct("<BxxxxxxxQQ")
+
+    token: int
+    inside_nanoseconds: int
+    """The call's time on the arm's own clock: a claim."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return self.token, self.inside_nanoseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Message):
+    """Collector to arm: the shape's last batch has ended; come to rest."""
+
+    kind = Kind.STOP
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class AtRest(Message):
+    """Arm to collector: nothing is under way."""
+
+    kind = Kind.AT_REST
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Message):
+    """Arm to collector: can't go on."""
+
+    kind = Kind.FAILED
+    layout = struct.Struct(f"<BBxx{LONGEST_WORDS}s")
+
+    failure: Failure
+    words: bytes
+
+    def fields(self) -> tuple[Any, ...]:
+        return self.failure, self.words[-LONGEST_WORDS:]
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        failure, words = values
+        return cls(Failure(failure), bare(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Weigh(Message):
+    """Collector to null arm, after a shape's stop: measure the walls."""
+
+    kind = Kind.WEIGH
+    layout = struct.Struct("<BxxxxxxxQQ")
+
+    mandatory_bytes: int
+    evicted_bytes: int
+    """Size of the buffer to stream through before each pass; 0 where the cache state is Warm."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return self.mandatory_bytes, self.evicted_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Walls(Message):
+    """Null arm to collector: the best that this machine did just now, in this environment."""
+
+    kind = Kind.WALLS
+    layout = struct.Struct("<BxxxxxxxQQQQ")
+
+    copy_bytes_per_second: int
+    peak_bytes_per_second: int
+    matmul_operations_per_second: int
+    no_op_nanoseconds: int
+
+    def fields(self) -> tuple[Any, ...]:
+        return (
+            *(self.copy_bytes_per_second, self.peak_bytes_per_second),
+            *(self.matmul_operations_per_second, self.no_op_nanoseconds),
+        )

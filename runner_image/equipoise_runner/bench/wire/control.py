@@ -1,0 +1,174 @@
+"""Messages between the collector and the launcher (or the supervisor that it forked for a run).
+
+See `message` for the rules. Descriptors travel beside `Start` only.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Self
+
+from equipoise_runner.bench.wire.message import LONGEST_WORDS, Kind, Message, Task, bare
+
+MOST_CPUS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Open(Message):
+    """Collector to launcher, once: what the template must be."""
+
+    kind = Kind.OPEN
+    layout = struct.Struct("<BBBxI128s")
+
+    isa: int
+    """0 native, 1 AVX2, 2 AVX-512."""
+    compiles: bool
+    """Whether a run will call torch.compile: the template imports the compiler beforehand."""
+    threads: int
+    cpus: tuple[int, ...]
+
+    def fields(self) -> tuple[Any, ...]:
+        bits = sum(1 << cpu for cpu in self.cpus)
+        return self.isa, self.compiles, self.threads, bits.to_bytes(MOST_CPUS // 8, "little")
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        isa, compiles, threads, mask = values
+        bits = int.from_bytes(mask, "little")
+        cpus = tuple(cpu for cpu in range(MOST_CPUS) if bits >> cpu & 1)
+        return cls(isa=int(isa), compiles=bool(compiles), threads=int(threads), cpus=cpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Message):
+    """Launcher to collector: the template stands."""
+
+    kind = Kind.LOADED
+    layout = struct.Struct("<BBxx")
+
+    separate: bool
+    """Whether runs get namespaces and a user id of their own."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.separate,)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        return cls(bool(values[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Message):
+    """Collector to launcher: start a run. Three descriptors come along (see `START_DESCRIPTORS`)."""
+
+    kind = Kind.START
+    layout = struct.Struct("<BBxxI")
+
+    task: Task
+    number: int
+    """Counts the runs of this connection; the run's user id follows from it."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return self.task, self.number
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        task, number = values
+        return cls(Task(task), int(number))
+
+
+START_DESCRIPTORS = 3
+"""The arm's end of its socket, the shared memory of its slots, and the request (a sealed file)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exited(Message):
+    """Supervisor to collector: the arm's process ended before it was told to."""
+
+    kind = Kind.EXITED
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class End(Message):
+    """Collector to supervisor: count what is left, kill it, clear it away."""
+
+    kind = Kind.END
+    layout = struct.Struct("<BBxx")
+
+    keep: bool = False
+    """For Task.PREPARE: keep the run's compile cache as the arm's prepared one."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.keep,)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        return cls(bool(values[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Message):
+    """Supervisor to collector: how the run ended and what it left."""
+
+    kind = Kind.ENDED
+    layout = struct.Struct(f"<BBBxiIII{LONGEST_WORDS}s")
+
+    cleared: bool
+    out_of_memory: bool
+    status: int
+    """Exit code of the arm's process, minus the signal's number, or `STILL_ALIVE`."""
+    processes: int
+    shared_memory: int
+    files: int
+    words: bytes
+    """End of what the arm wrote to its standard output and error: untrusted."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return (
+            *(self.cleared, self.out_of_memory, self.status),
+            *(self.processes, self.shared_memory, self.files, self.words[-LONGEST_WORDS:]),
+        )
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        cleared, out_of_memory, *rest, words = values
+        return cls(bool(cleared), bool(out_of_memory), *rest, bare(words))
+
+
+STILL_ALIVE = 1_000
+"""`Ended.status` of an arm's process that lived until it was killed, as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal(Message):
+    """Collector to supervisor: the held-out shapes come now; let the run see what was prepared for them."""
+
+    kind = Kind.REVEAL
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed(Message):
+    """Supervisor to collector: done."""
+
+    kind = Kind.REVEALED
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault(Message):
+    """Launcher or supervisor to collector: something of ours or of the machine failed."""
+
+    kind = Kind.FAULT
+    layout = struct.Struct(f"<Bxxx{LONGEST_WORDS}s")
+
+    words: bytes
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.words[:LONGEST_WORDS],)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        return cls(bare(values[0]))

@@ -1,0 +1,1 @@
+"""The trusted side: inputs, reference, outside clock, record."""

@@ -1,0 +1,1 @@
+"""Kernel tasks in KernelBench's format."""
