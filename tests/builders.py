@@ -1,8 +1,8 @@
 """Smallest valid honest objects of the protocol, from `a_campaign()` to `a_sealed_record(...)`.
 
-Read by tests of every package, which override what matters: each builder takes the fields to replace.
+Read by tests of every package, which override what matters: a builder takes the fields to replace.
 Everything is deterministic: honest times come from a fixed wobble of less than half a per cent, so
-that a test changes one thing and knows what else stays. Nothing here measures, and nothing is random.
+that a test changes one thing and knows what else stays. Nothing is measured, nothing is random.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ NODE_CLASS: Final = "cpu"
 NAIVE, HONEST, TREATMENT = "by-hand", "library", "candidate"
 
 SHAPES: Final = ((64, 1024), (32, 1024))
-HELD_OUT: Final = (33, 127)
+HELD_OUT: Final = ((33, 127), (7, 64), (5, 3))
 
 TIMES: Final[Mapping[str, int]] = {NAIVE: 2_000_000, HONEST: 400_000, TREATMENT: 320_000}
 """Nanoseconds a call on the first shape; other shapes in proportion to their elements.
@@ -160,11 +160,11 @@ def a_treatment(**change: object) -> Arm:
 
 
 def a_kernel_task(**change: object) -> KernelTask:
-    """Two timed shapes, one held out, cold."""
+    """Two timed shapes, three held out, cold."""
     given: dict[str, object] = {
         "problem": Source(inline=PROBLEM),
         "shapes": SHAPES,
-        "held_out_shapes": (HELD_OUT,),
+        "held_out_shapes": HELD_OUT,
         "cache": CacheState.COLD,
     }
     return _built(KernelTask, given, change)

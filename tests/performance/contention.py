@@ -3,7 +3,8 @@
 Run by hand, `python tests/performance/contention.py`; decision 0006 quotes its table. It paces an arm as
 the collector does: a process with torch on the measuring CPUs, a token over a socket for each call, the
 pacer on the first of these CPUs. A neighbour burns one CPU for a share of each 20 ms. A condition is
-measured `--repeats` times, conditions in turn, so that a drift of the machine hits all alike.
+measured `--repeats` times, conditions in turn and each after a quiet run, so that a drift of the machine
+hits all alike.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 FIGURES = ("run delay", "wait", "foreign", "steal")
 INPUT_BYTES = 1 << 20
+UNDISTURBED = 0.01
+"""A pair is kept where the quiet run before it had less foreign time than this: others may work here."""
 ARM = """
 import socket, sys, torch
 talk = socket.socket(fileno=int(sys.argv[1]))
@@ -170,20 +173,28 @@ def main() -> None:
 
 
 def _print(pairs: dict[str, list[tuple[Outcome, Outcome]]]) -> None:
-    call = statistics.median(outcome.median for outcome, _ in pairs["quiet"])
-    print(f"quiet call {call / 1e6:.3f} ms; shares of wall time, then time against a quiet run just before;")
-    print("median of the repeats, lowest and highest in brackets")
-    print(f"{'neighbour':<18}{''.join(f'{figure:>23}' for figure in (*FIGURES, 'median call', 'mean call'))}")
-    for name, both in pairs.items():
+    kept = {
+        name: [pair for pair in both if pair[0].shares["foreign"] < UNDISTURBED]
+        for name, both in pairs.items()
+    }
+    calls = [outcome.median for both in kept.values() for outcome, _ in both]
+    if not calls:
+        sys.exit("this machine is never quiet: stop its other work, or raise --repeats")
+    print(f"quiet call {statistics.median(calls) / 1e6:.3f} ms; per cent of wall time, then per cent of")
+    print("change against a quiet run just before; median of the repeats (lowest..highest)")
+    print(f"{'neighbour':<17}{'kept':>5}{''.join(f'{column:>21}' for column in (*FIGURES, 'median', 'mean'))}")
+    for name, both in kept.items():
         columns = [[outcome.shares[figure] for _, outcome in both] for figure in FIGURES]
         columns.append([outcome.median / beside.median - 1 for beside, outcome in both])
         columns.append([outcome.mean / beside.mean - 1 for beside, outcome in both])
-        print(f"{name:<18}{''.join(f'{_spread(column):>23}' for column in columns)}")
+        print(f"{name:<17}{len(both):>5}{''.join(f'{_spread(column):>21}' for column in columns)}")
 
 
 def _spread(shares: list[float]) -> str:
+    if not shares:
+        return "-"
     middle, low, high = (100 * share for share in (statistics.median(shares), min(shares), max(shares)))
-    return f"{middle:.2f} ({low:.2f}..{high:.2f})"
+    return f"{middle:.1f} ({low:.1f}..{high:.1f})"
 
 
 if __name__ == "__main__":

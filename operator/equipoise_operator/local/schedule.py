@@ -18,6 +18,10 @@ MOST_ATTEMPTS = 100
 """As `BlockIdentity.attempt`: a block that was interrupted more often is given up."""
 
 
+MOST_LOOKS = 10
+"""As `Design.looks`."""
+
+
 class Outcome(StrEnum):
     """What became of an attempt at a block."""
 
@@ -83,9 +87,8 @@ class MeasureBlock:
 
 @dataclass(frozen=True, slots=True)
 class TakeLook:
-    """Compute the verdict of a registered look."""
+    """Compute the verdicts of a registered look: the whole campaign's, as its error rate is shared."""
 
-    question: Question
     look: int
 
 
@@ -104,7 +107,7 @@ def next_action(
 ) -> Action:
     """The next step of a campaign. Pure.
 
-    A look that is due comes before any block, so that a comparison which it ends is not measured on. Void
+    A look that is due comes before any block, so that a question which it ends is not measured on. Void
     and rejected attempts count against the registered number of attempts. Lost ones don't, or killing the
     program would end a campaign; each of them has its own number and seed all the same (R08).
 
@@ -114,7 +117,7 @@ def next_action(
         seconds_left: of the registered budget; a block is begun only while it is above zero.
         abort: whether the campaign was aborted.
     """
-    due = next(_due_looks(registration, state), None)
+    due = _due_look(registration, state)
     if due is not None:
         return due
     owed = next(_owed_blocks(registration, state), None)
@@ -137,9 +140,27 @@ def questions(registration: Registration) -> tuple[Question, ...]:
     )
 
 
-def has_ended(state: LedgerState, question: Question) -> bool:
-    """Whether a question has its final verdict. Pure."""
-    return any(look.final for look in state.looks if look.question == question)
+def has_ended(state: LedgerState, question: Question, *, by_look: int = MOST_LOOKS) -> bool:
+    """Whether a question has its final verdict, at that look or before. Pure."""
+    return any(
+        taken.final and taken.look <= by_look for taken in state.looks if taken.question == question
+    )
+
+
+def looks_taken(registration: Registration, state: LedgerState) -> int:
+    """How many looks are complete: each question has a verdict of it, or had ended before. Pure.
+
+    A program killed while it wrote a look's verdicts leaves that look incomplete, and it is taken again.
+    """
+    complete = 0
+    while complete < registration.spec.design.looks and all(
+        TakenLook(question, complete + 1, final=True) in state.looks
+        or TakenLook(question, complete + 1, final=False) in state.looks
+        or has_ended(state, question, by_look=complete)
+        for question in questions(registration)
+    ):
+        complete += 1
+    return complete
 
 
 def is_settled(registration: Registration, state: LedgerState, key: BlockKey) -> bool:
@@ -173,28 +194,18 @@ def _owed_blocks(registration: Registration, state: LedgerState) -> Iterator[Mea
         yield MeasureBlock(key, attempt=before + 1)
 
 
-def _due_looks(registration: Registration, state: LedgerState) -> Iterator[TakeLook]:
-    """Looks whose blocks are all settled; the last one at once where a comparison was stopped."""
+def _due_look(registration: Registration, state: LedgerState) -> TakeLook | None:
+    """The next look, once every block that it uses is settled for every question that is still open."""
     design = registration.spec.design
-    ends = spending.looks(design.blocks, design.looks)
-    settled = {
-        question: _settled_blocks(registration, state, question)
-        for question in questions(registration)
-    }
-    for question in questions(registration):
-        taken = max((one.look for one in state.looks if one.question == question), default=0)
-        if has_ended(state, question) or taken >= design.looks:
-            continue
-        reached = settled[question] >= design.selection_blocks + ends[taken]
-        if reached or question in state.stopped:
-            yield TakeLook(question, look=taken + 1)
-
-
-def _settled_blocks(registration: Registration, state: LedgerState, question: Question) -> int:
-    """How many blocks are settled without a gap from the first one."""
-    design = registration.spec.design
-    for block in range(1, design.selection_blocks + design.blocks + 1):
-        key = BlockKey(block=block, comparison=question.comparison, node_class=question.node_class)
-        if not is_settled(registration, state, key):
-            return block - 1
-    return design.selection_blocks + design.blocks
+    look = looks_taken(registration, state) + 1
+    still_open = [one for one in questions(registration) if not has_ended(state, one, by_look=look - 1)]
+    if look > design.looks or not still_open:
+        return None
+    last = design.selection_blocks + spending.looks(design.blocks, design.looks)[look - 1]
+    reached = all(
+        is_settled(registration, state, BlockKey(block, question.comparison, question.node_class))
+        for question in still_open
+        if question not in state.stopped
+        for block in range(1, last + 1)
+    )
+    return TakeLook(look) if reached else None

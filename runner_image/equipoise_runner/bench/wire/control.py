@@ -59,6 +59,41 @@ class Loaded(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Look(Message):
+    """Collector to launcher: is there a prepared cache for this key?"""
+
+    kind = Kind.LOOK
+    layout = struct.Struct("<Bxxx64s")
+
+    key: str
+    """64 hexadecimal digits."""
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.key.encode(),)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        return cls(values[0].decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Message):
+    """Launcher to collector: whether there is."""
+
+    kind = Kind.FOUND
+    layout = struct.Struct("<BBxx")
+
+    prepared: bool
+
+    def fields(self) -> tuple[Any, ...]:
+        return (self.prepared,)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Self:
+        return cls(bool(values[0]))
+
+
+@dataclass(frozen=True, slots=True)
 class Start(Message):
     """Collector to launcher: start a run. Three descriptors come along (see `START_DESCRIPTORS`)."""
 

@@ -35,6 +35,8 @@ class Kind(IntEnum):
     REVEAL = 7
     REVEALED = 8
     FAULT = 9
+    LOOK = 10
+    FOUND = 11
 
     PRESENT = 32
     READY = 33

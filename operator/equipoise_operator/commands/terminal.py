@@ -1,0 +1,56 @@
+"""What commands print with: plain where nobody looks, coloured on a terminal, JSON when asked.
+
+Called by every command. It formats nothing by itself; rich obeys NO_COLOR and TERM.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from equipoise_protocol.vocabulary import Model
+
+
+class Output(StrEnum):
+    """Form of a command's result on standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+OutputOption = Annotated[
+    Output, typer.Option("--output", help="Form of the result on standard output.")
+]
+NoProgressOption = Annotated[
+    bool, typer.Option("--no-progress", help="Say nothing until the result is there.")
+]
+
+
+def out() -> Console:
+    """Standard output: results. Lines are never broken where no terminal asks for it."""
+    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def err() -> Console:
+    """Standard error: progress, faults, errors."""
+    return Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def is_interactive() -> bool:
+    """Whether a moving bar makes sense: both outputs are a terminal that can move its cursor."""
+    return sys.stdout.isatty() and err().is_terminal and not err().is_dumb_terminal
+
+
+def print_json(value: Model | dict[str, object]) -> None:
+    """A result as one JSON document on standard output."""
+    if isinstance(value, Model):
+        text = value.model_dump_json(by_alias=True, indent=2)
+    else:
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,104 @@
+"""A loaded campaign frozen on this machine, and how it differs from one frozen before.
+
+Called by `opening` and by the pilot. Pure, apart from the machine's capability, which comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from equipoise_operator.campaign_file import LoadedCampaign
+from equipoise_operator.errors import UsageError
+from equipoise_operator.local.machine import Capability, registered_class
+from equipoise_protocol.registration import RegisteredClass, Registration, freeze
+
+MOST_DIFFERENCES = 12
+"""Listed in a message; the rest is counted."""
+
+
+def frozen(  # noqa: PLR0913 - what a registration is made of, each by name
+    loaded: LoadedCampaign,
+    capability: Capability,
+    *,
+    protocol: tuple[str, str],
+    secret: str,
+    registered_at: str,
+) -> Registration:
+    """The registration of a campaign on a machine.
+
+    Args:
+        loaded: the campaign with its sources.
+        capability: what the machine can do; decides about fallbacks.
+        protocol: version and digest of the installed protocol.
+        secret: 32 bytes in hexadecimal.
+        registered_at: UTC, RFC 3339.
+
+    Raises:
+        UsageError: the machine is not of every class, and a class has no fallback; names them all.
+    """
+    campaign = loaded.parsed.campaign
+    return freeze(
+        campaign.metadata.name,
+        campaign.spec,
+        classes=_classes(loaded, capability),
+        contents=dict(loaded.contents),
+        protocol=protocol,
+        secret=secret,
+        registered_at=registered_at,
+    )
+
+
+def differences(registered: Registration, wanted: Registration) -> tuple[str, ...]:
+    """Where two registrations differ, as `path: registered X, now Y`. Pure.
+
+    Time and secret are left out: they are drawn anew whenever a campaign is frozen.
+    """
+    drawn = {"registeredAt", "secretCommitment"}
+    before, after = (
+        {
+            key: value
+            for key, value in one.model_dump(mode="json", by_alias=True).items()
+            if key not in drawn
+        }
+        for one in (registered, wanted)
+    )
+    return tuple(_differing("", before, after))
+
+
+def listed(found: tuple[str, ...]) -> str:
+    """Differences for a message, cut after the first few. Pure."""
+    more = len(found) - MOST_DIFFERENCES
+    shown = "; ".join(found[:MOST_DIFFERENCES])
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+def _classes(loaded: LoadedCampaign, capability: Capability) -> tuple[RegisteredClass, ...]:
+    by_name = {one.metadata.name: one for one in loaded.parsed.node_classes}
+    classes: list[RegisteredClass] = []
+    unmet: list[str] = []
+    for name in loaded.parsed.campaign.spec.node_classes:
+        try:
+            classes.append(registered_class(by_name[name], capability))
+        except UsageError as error:
+            unmet.append(str(error))
+    if unmet:
+        raise UsageError("\n".join(unmet))
+    return tuple(classes)
+
+
+def _differing(path: str, before: object, after: object) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted({*before, *after}):
+            below = f"{path}.{key}" if path else str(key)
+            yield from _differing(below, before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _differing(f"{path}[{index}]", one, other)
+    elif before != after:
+        yield f"{path}: registered {_short(before)}, now {_short(after)}"
+
+
+def _short(value: object) -> str:
+    length = 72
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= length else text[: length - 3] + "..."

@@ -1,0 +1,151 @@
+"""The harness inside an arm's process: loads the artefact, answers calls, claims times.
+
+Runs in a process forked from the template for one run, inside its sandbox. Everything here is within
+the candidate's reach once its file has been loaded; the collector believes none of it. The null arm
+goes the same way with a module of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import socket
+from collections.abc import Callable
+from time import perf_counter_ns
+
+import torch
+
+from equipoise_protocol.vocabulary import KernelMode
+from equipoise_runner import slots
+from equipoise_runner.bench import null, readback
+from equipoise_runner.bench.request import Request
+from equipoise_runner.bench.wire import calls
+from equipoise_runner.bench.wire.message import LONGEST_WORDS, Failure, Kind, Message, Task
+from equipoise_runner.tasks.kernel import problem as kernel_problem
+
+Called = Callable[..., object]
+
+RECOMPILATIONS = 64
+"""Shapes that a compiled module may be specialised for: more than a block has."""
+
+
+class CannotGoOn(Exception):  # noqa: N818: told to the collector, then the process ends
+    """What the collector is told before the process ends."""
+
+    def __init__(self, failure: Failure, words: str) -> None:
+        super().__init__(words)
+        self.failure = failure
+
+
+def serve(connection: socket.socket, memory: mmap.mmap, *, task: Task, request: Request) -> None:
+    """Load, then answer until the collector hangs up."""
+
+    def send(message: Message) -> None:
+        connection.send(message.encode())
+
+    send(calls.Present())
+    try:
+        called, ready = _null(request) if task is Task.NULL else _loaded(request)
+        send(ready)
+        _answer(connection, memory, called=called, compiles=request.mode is KernelMode.COMPILE)
+    except CannotGoOn as fault:
+        send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[-LONGEST_WORDS:]))
+
+
+def _loaded(request: Request) -> tuple[Called, calls.Ready]:
+    try:
+        problem = kernel_problem.load_problem(request.problem)
+        text, name = request.source or request.problem, kernel_problem.MODEL
+        module_file = problem.module
+        if request.source:
+            name = kernel_problem.CANDIDATE
+            module_file = kernel_problem.load(request.source, name="equipoise_candidate")
+        model = kernel_problem.model_in(module_file, name)
+        dtype = slots.DTYPE_NAMES[request.dtype]
+        module: Called = problem.build(model, seed=request.init_seed).to(dtype)
+    except BaseException as fault:
+        raise CannotGoOn(_kind(fault, otherwise=Failure.LOAD), kernel_problem.describe(fault)) from fault
+    if request.mode is KernelMode.COMPILE:
+        name = f"compiled {name}"
+        # One specialisation a shape: the default would turn to dynamic shapes at the second one, and
+        # which code a shape gets would then depend on the order of shapes.
+        torch._dynamo.config.recompile_limit = RECOMPILATIONS  # noqa: SLF001: its documented place
+        module = torch.compile(module, dynamic=False)
+    return module, readback.ready(
+        module=name,
+        digest=hashlib.sha256(text.encode()).digest(),
+        dtype=request.dtype,
+        compiles=request.mode is KernelMode.COMPILE,
+    )
+
+
+def _null(request: Request) -> tuple[Called, calls.Ready]:
+    return null.Null(), readback.ready(
+        module="null", digest=hashlib.sha256(b"").digest(), dtype=request.dtype, compiles=False
+    )
+
+
+def _answer(connection: socket.socket, memory: mmap.mmap, *, called: Called, compiles: bool) -> None:
+    """Answer messages. The collector judges by what it sees; only the order of steps matters here."""
+    receive, send = connection.recv_into, connection.send
+    message = bytearray(calls.Show.layout.size + 1)
+    view = memoryview(message)
+    token_of, answer_of = calls.Call.layout.unpack_from, calls.Done.layout.pack
+    call, done = int(Kind.CALL), int(Kind.DONE)
+    inputs: list[torch.Tensor] = []
+    slot = torch.empty(0)
+    compiled = not compiles
+    with torch.no_grad():
+        while length := receive(view):
+            if message[0] == call:
+                (_, token) = token_of(message)
+                try:
+                    began = perf_counter_ns()
+                    output = called(*inputs)
+                    ended = perf_counter_ns()
+                    _place(output, slot)
+                except CannotGoOn:
+                    raise
+                except BaseException as fault:
+                    failure = _kind(fault, otherwise=Failure.CALL if compiled else Failure.COMPILE)
+                    raise CannotGoOn(failure, kernel_problem.describe(fault)) from fault
+                # Released before the answer, so that giving memory back counts as part of the call.
+                output = None
+                send(answer_of(done, token, ended - began))
+                compiled = True
+            elif message[0] == Kind.SHOW:
+                *inputs, slot = slots.tensors_on(memory, calls.Show.decode(view[:length]).places)
+                if isinstance(called, null.Null):
+                    called.show(slot)
+                send(calls.Shown().encode())
+            elif message[0] == Kind.STOP:
+                send(calls.AtRest().encode())
+            elif message[0] == Kind.WEIGH and isinstance(called, null.Null):
+                send(null.walls(calls.Weigh.decode(view[:length])).encode())
+
+
+def _place(output: object, slot: torch.Tensor) -> None:
+    """Copy the output's values into its slot, if it is what an output must be."""
+    if type(output) is not torch.Tensor:
+        kind = type(output)
+        raise CannotGoOn(
+            Failure.FORM, f"the output is a {kind.__module__}.{kind.__qualname__}, not a torch.Tensor"
+        )
+    if (output.dtype, output.shape, output.device, output.layout) != (
+        *(slot.dtype, slot.shape, slot.device),
+        torch.strided,
+    ):
+        raise CannotGoOn(
+            Failure.FORM,
+            f"the output is {output.dtype} {tuple(output.shape)} {output.layout} on {output.device},"
+            f" expected {slot.dtype} {tuple(slot.shape)} {torch.strided} on {slot.device}",
+        )
+    slot.copy_(output)
+
+
+def _kind(fault: BaseException, *, otherwise: Failure) -> Failure:
+    """Out of memory where the error says so (the CPU allocator raises a plain RuntimeError)."""
+    out_of_memory = isinstance(fault, MemoryError) or (
+        isinstance(fault, RuntimeError) and "can't allocate memory" in str(fault)
+    )
+    return Failure.MEMORY if out_of_memory else otherwise

@@ -1,0 +1,35 @@
+"""Forks children that never come back into their parent's code.
+
+Used by launcher, supervisor and reaper. A fork without exec keeps the template's imports, which is the
+point; the price is that a child must not run its parent's clean-up.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+
+def child(body: Callable[[], object]) -> int:
+    """Fork; run `body` in the child, which ends with 0, or with 1 where `body` fails. The child's id."""
+    process = os.fork()
+    if process:
+        return process
+    _end_with(body)
+
+
+def _end_with(body: Callable[[], object]) -> NoReturn:
+    code = 1
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        body()
+        code = 0
+    except BaseException as fault:  # noqa: BLE001: nothing may pass; it would run the parent's code
+        sys.stderr.write(f"equipoise: {type(fault).__name__}: {fault}\n")
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

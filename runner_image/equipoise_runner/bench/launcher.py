@@ -1,0 +1,71 @@
+"""The launcher: loads the template, then forks a supervisor for each run that the collector asks for.
+
+Called by `__main__` (`bench`). It holds no secret: neither seed nor answer nor time ever reaches it. It
+never reads what an arm writes. When the collector goes away it ends whatever runs, and ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from equipoise_runner import linux
+from equipoise_runner.bench import census, forked
+from equipoise_runner.bench.channel import Channel, Closed, shut
+from equipoise_runner.bench.sandbox import Sandbox, best_sandbox
+from equipoise_runner.bench.template import Template
+from equipoise_runner.bench.wire import control
+from equipoise_runner.bench.wire.message import LONGEST_WORDS, Garbled, Kind
+
+FOREVER_SECONDS = 7 * 86_400.0
+"""A launcher waits for its collector as long as that; a closed connection ends the wait at once."""
+
+
+def launch(collector: Channel, *, cache: Path | None) -> None:
+    """Serve one collector until it hangs up."""
+    linux.forbid_inspection()
+    linux.adopt_orphans()
+    try:
+        wanted = collector.expect(control.Open, seconds=FOREVER_SECONDS)
+        sandbox = best_sandbox(cache)
+        template = Template.load(wanted)
+        collector.send(control.Loaded(separate=sandbox.separate))
+        while True:
+            _serve(collector, template=template, sandbox=sandbox)
+    except Closed:
+        return
+    finally:
+        census.end_all(lambda: census.descendants(os.getpid()))
+
+
+def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:
+    received = collector.receive(seconds=FOREVER_SECONDS)
+    if received.content[0] == Kind.LOOK:
+        key = control.Look.decode(received.content).key
+        collector.send(control.Found(sandbox.has_prepared(key)))
+        return
+    start = control.Start.decode(received.content)
+    if len(received.descriptors) != control.START_DESCRIPTORS:
+        shut(received.descriptors)
+        raise Garbled(f"Start came with {len(received.descriptors)} descriptors")
+    # Imported with torch, hence only now.
+    from equipoise_runner.bench.supervisor import Run, supervise  # noqa: PLC0415
+
+    process = forked.child(
+        lambda: supervise(
+            collector,
+            start,
+            run=Run(*received.descriptors),
+            template=template,
+            sandbox=sandbox.for_run(start.number),
+        )
+    )
+    shut(received.descriptors)
+    _, status = os.waitpid(process, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code:
+        cleared = census.end_all(lambda: census.descendants(os.getpid()))
+        words = f"the run's supervisor ended with {code}; its processes are {'' if cleared else 'not '}gone"
+        with contextlib.suppress(Closed):
+            collector.send(control.Fault(words.encode()[:LONGEST_WORDS]))

@@ -1,0 +1,78 @@
+"""What an arm's process may use, and the environment variables that it sees.
+
+Called in the child that becomes the arm's process, before any candidate code. Pure but for `apply`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+LARGEST_FILE = 1 << 30
+FEWEST_PROCESSES = 512
+"""Threads count, too: a compiler with its workers needs a few dozen, a fork bomb thousands."""
+PROCESSES_A_THREAD = 4
+SHARE_OF_MEMORY = 0.75
+"""Of the memory that is available when a run starts: an arm that wants more gets an error of its own
+before the machine's memory runs out and takes the collector with it."""
+OUT_OF_MEMORY_SCORE = 1_000
+"""The kernel's out-of-memory killer takes this process first."""
+
+
+def apply(*, threads: int, own_user: bool) -> None:
+    """Set the limits of the calling process; all that it forks has them, too.
+
+    Processes are counted by user id, so that limit is set only where the run has one of its own.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    space = _address_space_bytes() + int(SHARE_OF_MEMORY * available_memory_bytes())
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    if own_user:
+        most = FEWEST_PROCESSES + PROCESSES_A_THREAD * threads
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE), encoding="ascii")
+
+
+def environment(scratch: str) -> dict[str, str]:
+    """Variables that an arm gets beside those of its class: every home and cache in its own scratch."""
+    cache = f"{scratch}/cache"
+    return {
+        "HOME": f"{scratch}/home",
+        "TMPDIR": f"{scratch}/tmp",
+        "XDG_CACHE_HOME": cache,
+        "TORCHINDUCTOR_CACHE_DIR": f"{cache}/inductor",
+        "TORCH_EXTENSIONS_DIR": f"{cache}/extensions",
+        "TRITON_CACHE_DIR": f"{cache}/triton",
+        "USER": "arm",
+        "LOGNAME": "arm",
+    }
+
+
+FOLDERS = ("home", "tmp", "cache")
+"""What a run's scratch folder holds at its start."""
+
+
+def available_memory_bytes() -> int:
+    """MemAvailable, or the cgroup's room where that is less."""
+    fields = dict(
+        line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    )
+    available = int(fields["MemAvailable"].split()[0]) * 1024
+    for folder in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")):
+        for limit, usage in (
+            ("memory.max", "memory.current"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        ):
+            try:
+                room = int((folder / limit).read_text()) - int((folder / usage).read_text())
+            except (OSError, ValueError):
+                continue  # another cgroup version, or `max`
+            available = min(available, max(0, room))
+    return available
+
+
+def _address_space_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,128 @@
+"""Times calls from outside: one after the other, new inputs before each, the collector's clock around it.
+
+Used by the session for warm-ups, timed batches and held-out calls. It knows neither the arm nor the
+task: a `Callee` answers, `before` and `after` do the collector's own work in the pauses.
+
+What the figures mean (read by validation):
+
+* *outside* of a call: clock at "token sent" to clock at "answer received". It holds two process
+  switches, the call, the copy of the output into shared memory, and the release of the output.
+* *outside* of a batch: first call's start to last call's end, less the collector's own work in the
+  pauses between. That work is measured as the CPU time of the collector's thread, never as wall time:
+  a candidate that computes in a pause pushes the collector aside on the shared CPU, and the time
+  that it takes this way stays in the batch. On more CPUs than one such work can hide beside the
+  pause, and shows in `Contention.cpu_nanoseconds` instead.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from equipoise_protocol.block import Batch
+from equipoise_runner.clock import Clock
+
+Request = tuple[int, bytes]
+
+
+class Callee(Protocol):
+    """What is timed."""
+
+    def request(self) -> Request:
+        """A call that can be sent, made beforehand."""
+        ...
+
+    def call(self, request: Request) -> None:
+        """Send it and wait for the answer."""
+        ...
+
+    def inside(self) -> int:
+        """What the other side says that its call took."""
+        ...
+
+
+def nothing(_index: int) -> None:
+    """No work in a pause."""
+
+
+@dataclass(slots=True)
+class Timings:
+    """Values of one stage of a shape's calls, in order."""
+
+    outside: list[int] = field(default_factory=list)
+    inside: list[int] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+
+
+def pace(
+    callee: Callee,
+    clock: Clock,
+    *,
+    lengths: Sequence[int],
+    before: Callable[[int], None],
+    after: Callable[[int], None] = nothing,
+    between: Callable[[range], None] = lambda _calls: None,
+) -> Timings:
+    """Make `sum(lengths)` calls in batches.
+
+    Args:
+        callee: whom to call.
+        clock: the outside clock.
+        lengths: calls of each batch.
+        before: the collector's work before a call (write inputs, evict), given the call's index.
+        after: its work at once after a call (take the output), given the call's index.
+        between: its work before a batch's first call, given the batch's indices; not part of any batch.
+    """
+    timings = Timings()
+    first = 0
+    for length in lengths:
+        calls = range(first, first + length)
+        between(calls)
+        with undisturbed():
+            timings.batches.append(_batch(callee, clock, timings, calls=calls, before=before, after=after))
+        first += length
+    return timings
+
+
+def _batch(
+    callee: Callee,
+    clock: Clock,
+    timings: Timings,
+    *,
+    calls: range,
+    before: Callable[[int], None],
+    after: Callable[[int], None],
+) -> Batch:
+    requests = [callee.request() for _ in calls]
+    now, busy = clock.now, clock.busy
+    pauses = began = received = idle_since = 0
+    for index, request in zip(calls, requests, strict=True):
+        before(index)
+        working = busy() - idle_since
+        sent = now()
+        callee.call(request)
+        received_before, received = received, now()
+        idle_since = busy()
+        if index == calls.start:
+            began = sent
+        else:
+            pauses += min(working, sent - received_before)
+        timings.outside.append(received - sent)
+        timings.inside.append(callee.inside())
+        after(index)
+    return Batch(length=len(calls), outside_nanoseconds=received - began - pauses)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """No garbage collection of our own in here."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,102 @@
+"""System calls of Linux that Python 3.11 doesn't offer, through the C library.
+
+Used by both sides: the collector makes itself unreadable, the bench builds its sandboxes. Each function
+is one call with its error turned into OSError; nothing here decides when to use it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MNT_DETACH = 0x2
+
+
+def prctl(option: int, argument: int = 0, *rest: int) -> None:
+    """prctl(2)."""
+    arguments = [ctypes.c_ulong(value) for value in (argument, *rest, 0, 0, 0)[:4]]
+    _checked(_LIBC.prctl(option, *arguments), f"prctl({option})")
+
+
+def die_with_parent() -> None:
+    """Have this process killed when the one that forked it ends. Cleared by a change of user id."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def forbid_inspection() -> None:
+    """Keep processes of the same user from reading this one's memory, environment and descriptors."""
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def allow_inspection() -> None:
+    """Undo `forbid_inspection`, and what a change of user id does: own files in /proc/self."""
+    prctl(PR_SET_DUMPABLE, 1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def renounce_privileges() -> None:
+    """No later exec may gain anything (set-user-id programs, file capabilities); irrevocable."""
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def unshare(flags: int) -> None:
+    """unshare(2): namespaces of our own."""
+    _checked(_LIBC.unshare(flags), "unshare")
+
+
+def mount(source: str, target: str, *, kind: str = "", flags: int = 0, options: str = "") -> None:
+    """mount(2)."""
+    result = _LIBC.mount(
+        *(source.encode(), target.encode(), kind.encode() or None),
+        *(ctypes.c_ulong(flags), options.encode() or None),
+    )
+    _checked(result, f"mount {source} on {target}")
+
+
+def unmount(target: str) -> None:
+    """umount2(2), detached: whatever still holds files there keeps them."""
+    _checked(_LIBC.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
+
+
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
+
+
+def pivot_root(new: str, old: str) -> None:
+    """pivot_root(2): `new` becomes `/`, what was `/` appears at `old`."""
+    number = _PIVOT_ROOT[os.uname().machine]
+    _checked(_LIBC.syscall(number, new.encode(), old.encode()), f"pivot_root({new})")
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+    return result
