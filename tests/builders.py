@@ -533,9 +533,7 @@ def a_record(
             a_null_shape(shape, values=asked.effort.values) for shape in asked.work.shapes
         ),
         "walls": tuple(a_wall(shape) for shape in asked.work.shapes),
-        "references": tuple(
-            a_reference(shape) for shape in (*asked.work.shapes, *asked.work.held_out_shapes)
-        ),
+        "references": tuple(a_reference(shape) for shape in asked.work.shapes),
         "drill": asked.drill,
         "started_at": "2026-12-01T12:01:00Z",
         "whole_nanoseconds": 5_000_000_000,

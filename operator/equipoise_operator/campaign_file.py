@@ -1,4 +1,5 @@
-"""A campaign file read from disk: parsed, linted, its sources resolved, or every fault with its line.
+"""A campaign file read from disk: parsed, linted, its sources resolved, or every fault with its
+line.
 
 Called by every command that reads a campaign file. It writes nothing, and it decides nothing that
 `equipoise_protocol.lint` could decide.
@@ -119,7 +120,9 @@ def _config_maps(documents: Documents) -> dict[tuple[str, str], str]:
             metadata, data = document.get("metadata"), document.get("data")
             if isinstance(metadata, Mapping) and isinstance(data, Mapping):
                 name = str(metadata.get("name"))
-                texts |= {(name, str(key)): text for key, text in data.items() if isinstance(text, str)}
+                texts |= {
+                    (name, str(key)): text for key, text in data.items() if isinstance(text, str)
+                }
     return texts
 
 

@@ -1,7 +1,8 @@
 """YAML as a campaign file may hold it: bounded, safe, without duplicate keys, with line and column.
 
-Called by `campaign_file`. Knows nothing of campaigns: it turns a text into plain data and remembers where
-each part stood. It never builds anything but mappings, lists, texts, numbers, booleans and nulls.
+Called by `campaign_file`. Knows nothing of campaigns: it turns a text into plain data and remembers
+where each part stood. It never builds anything but mappings, lists, texts, numbers, booleans and
+nulls.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ MAX_BYTES = 8 * 1024 * 1024
 """Several sources of at most 1,000,000 characters each fit; a disk image does not."""
 
 MAX_PARTS = 200_000
-"""Mappings, lists and scalars with aliases written out: a small file can't unfold into a huge one."""
+"""Mappings, lists and scalars, aliases written out: a small file can't unfold into a huge one."""
 
 MAX_DEPTH = 60
 """Levels of nesting; a campaign needs about ten."""
@@ -27,7 +28,7 @@ _BASE: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_BASE):  # type: ignore[misc] - the C loader where PyYAML was built with it
-    """The safe loader without dates: JSON has none, so an unquoted date is a text on a cluster too."""
+    """The safe loader without dates: JSON has none, so an unquoted date is a text on a cluster."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -78,7 +79,8 @@ def read(content: bytes) -> Documents:
     """The documents of a YAML text; empty ones are left out.
 
     Raises:
-        YamlFaultyError: too large, not UTF-8, not YAML, unfolding without end, or keys that stand twice.
+        YamlFaultyError: too large, not UTF-8, not YAML, unfolding without end, or keys that stand
+            twice.
     """
     text = _text(content)
     nodes: list[yaml.Node] = []
@@ -214,7 +216,9 @@ def _children(node: yaml.Node, path: str) -> Iterator[tuple[yaml.Node | None, ya
             yield None, value, f"{path}[{index}]"
 
 
-def _duplicates(document: int, node: yaml.MappingNode, path: str) -> Iterator[tuple[Position, Fault]]:
+def _duplicates(
+    document: int, node: yaml.MappingNode, path: str
+) -> Iterator[tuple[Position, Fault]]:
     first: dict[tuple[str, str], yaml.Node] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
@@ -234,7 +238,9 @@ def _duplicates(document: int, node: yaml.MappingNode, path: str) -> Iterator[tu
             first[name] = key
 
 
-def _unbounded(document: int, node: yaml.Node, path: str, *, looped: bool) -> tuple[Position, Fault]:
+def _unbounded(
+    document: int, node: yaml.Node, path: str, *, looped: bool
+) -> tuple[Position, Fault]:
     fault = Fault(
         document=document,
         path=path,

@@ -1,14 +1,14 @@
 """The one error tree of this package.
 
-Raised by every module here for our own failures; `cli` turns each into one message and an exit code. What
-a measured candidate does wrong is never an exception: it is data in a block record.
+Raised by every module here for our own failures; `cli` turns each into one message and an exit
+code. What a measured candidate does wrong is never an exception: it is data in a block record.
 """
 
 from __future__ import annotations
 
 
 class OperatorError(Exception):
-    """Something that this program can't go on with: what happened, what was expected, what to do."""
+    """Something that stops this program: what happened, what was expected, what to do."""
 
 
 class UsageError(OperatorError):

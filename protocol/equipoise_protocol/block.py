@@ -108,8 +108,7 @@ class Batch(Model):
 
 
 class CheckedOutput(Model):
-    """A timed call's output against the float64 reference, taken at the moment the call was
-    done."""
+    """A timed call's output against the float64 reference, taken as the call was done."""
 
     call: Annotated[int, Field(ge=0)]
     """Index among the shape's timed calls, from 0; for held-out shapes, among their calls."""
@@ -144,8 +143,7 @@ class HeldOutOutcome(Model):
 
 
 class Contention(Model):
-    """What others took from the run, seen from outside the arm's process; blind to which arm ran
-    (R17)."""
+    """What others took from the run, seen from outside it; blind to which arm ran (R17)."""
 
     wall_nanoseconds: Nanoseconds
     """Length of the run's timed phase."""
@@ -184,7 +182,7 @@ class Effective(Model):
     threads: Annotated[int, Field(ge=0)]
     isa: Fact
     """What ATen reports, e.g. AVX2 or AVX512."""
-    libraries: Annotated[dict[Fact, Fact], Field(max_length=16)] = {}
+    libraries: Annotated[dict[Fact, Fact], Field(max_length=16, default_factory=dict)]
     """Library -> instruction set or version that it reports (oneDNN, MKL, Inductor)."""
     dtype: Fact
     allow_tf32: bool

@@ -78,3 +78,85 @@ DELIVERED_CONTENTION: Final = Constant(
     "basis points: 2 % of a run's timed wall time spent waiting for a CPU",
     "Decision 0006: above this a median over 100 values moves by more than the minimum effect",
 )
+HELD_OUT_CALLS: Final = Constant(
+    2,
+    "calls a held-out shape and run at least",
+    "Decision 0009: the second one, on another input, shows a result kept from the first",
+)
+TASK_RESPONSE: Final = Constant(
+    10,
+    "times the tolerance: least response of an admitted task to its input",
+    "Decision 0009: an answer to another input is then off by several tolerances",
+)
+TASK_SPREAD: Final = Constant(
+    64,
+    "machine epsilons of the output's magnitude: least spread of an admitted task's output",
+    "Decision 0009: four times the rounding that the tolerance allows (16 epsilons, M01:"
+    " KernelBench #165)",
+)
+STALE_ERROR: Final = Constant(
+    10,
+    "tolerances: beyond it an output belongs to another input, below it is rounding or a race",
+    "Decision 0009: outputs of two independent inputs differ by a hundred tolerances at 1 %",
+)
+CONSTANT_ERROR: Final = Constant(
+    3_000,
+    "basis points of the largest error that zeros or the mean can have",
+    "Decision 0009: every shape's largest element brings a constant above it",
+)
+HARNESS_VARIATION: Final = Constant(
+    10_000,
+    "basis points of the null arm's share: how far an arm's own share may lie from it",
+    "Decision 0008: no readout rests on the clock inside, so the bound is wide",
+)
+CLOCK_RESOLUTION: Final = Constant(
+    20_000,
+    "nanoseconds a call: two process switches on one CPU",
+    "Decision 0008: measured 12 to 17 microseconds for the switch there and back",
+)
+ANSWER_ALLOWANCE: Final = Constant(
+    5_000_000,
+    "nanoseconds after the stop mark, beyond the null arm's",
+    "Decision 0008: above the rare interruption of 4 ms",
+)
+COUNTED_CALLS: Final = Constant(
+    4,
+    "usual calls: most that one call counts beyond the usual one",
+    "Decision 0008: one interruption of milliseconds then weighs no more than four calls",
+)
+BATCH_EXCESS: Final = Constant(
+    5_000,
+    "basis points: 50 % more time a call in the shorter half of the batches than usual",
+    "Decision 0008: neighbours on the memory bus slow stretches of a run by half",
+)
+CLAIM_SUPPORT: Final = Constant(
+    5_000,
+    "basis points: 50 % more time a call in the longest batch than claimed",
+    "Decision 0008: as for the shorter half of the batches",
+)
+FLOOR_SLACK: Final = Constant(
+    2_000,
+    "basis points of the physical floor",
+    "Decision 0008: a CPU clocks differently between the walls' passes and a run",
+)
+FLOOR_SHARE: Final = Constant(
+    5_000,
+    "basis points of the null arm's share that are not taken off a time held against the floor",
+    "Decision 0008: the null arm's output lies elsewhere in the caches than a kernel's",
+)
+HALF_PRECISION_RATE: Final = Constant(
+    16,
+    "times the float32 rate, for products in bfloat16 and float16",
+    "Decision 0008: AMX does 2048 bfloat16 operations a cycle and core, AVX-512 does 128 in"
+    " float32 with two units (Intel architecture reference, 2023)",
+)
+SEEN_CONTENTION: Final = Constant(
+    20_000_000,
+    "nanoseconds: least contention that is told apart from rounding",
+    "Decision 0008: /proc/stat counts ticks of 10 ms, off by one at either end",
+)
+FOREIGN_LOAD: Final = Constant(
+    500,
+    "basis points: 5 % of the measuring CPUs' time used by others",
+    "Decision 0008: beside waiting, since others also empty the caches between calls",
+)

@@ -28,7 +28,10 @@ from equipoise_protocol.vocabulary import (
     ReadoutName,
     Reason,
     Separation,
+    Severity,
 )
+
+ANCHOR_RULE = "R25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,7 @@ def gather(
 
 
 def fastest(arms: list[Arm], judged: tuple[JudgedRecord, ...], name: ReadoutName) -> str | None:
-    """The arm with the least mean log time over the given blocks; ties go to the one listed
-    first."""
+    """The arm with the least mean log time over the blocks; the first listed of equal ones."""
     means: list[tuple[float, int, str]] = []
     for position, arm in enumerate(arms):
         runs = [readout.arm_seconds(one.record, arm.name, name) for one in judged]
@@ -202,7 +204,7 @@ def _weakest_separation(used: tuple[JudgedRecord, ...]) -> Separation | None:
     return Separation.SAME_USER if Separation.SAME_USER in grades else Separation.SEPARATE_USERS
 
 
-def _obstacles(
+def _obstacles(  # noqa: PLR0913 - everything that can stand in the way
     question: Question,
     *,
     own: tuple[JudgedRecord, ...],
@@ -219,5 +221,10 @@ def _obstacles(
     if honest is None:
         return (Reason.NO_HONEST_BASELINE,)
     if missing > 0:
-        return (Reason.TOO_FEW_BLOCKS,)
+        missed = any(
+            finding.rule == ANCHOR_RULE and finding.severity is Severity.VOID
+            for one in own
+            for finding in one.findings
+        )
+        return (Reason.ANCHOR_MISSED if missed else Reason.TOO_FEW_BLOCKS,)
     return (Reason.UNSTABLE,) if unstable else ()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Final
 
 from equipoise_protocol.errors import ProtocolError
@@ -101,6 +102,7 @@ def exact_variance(values: Sequence[float]) -> float:
     return max(squares - correction, 0.0) / (count - 1)
 
 
+@lru_cache(maxsize=1024)
 def exact_log(value: float) -> float:
     """The natural logarithm, rounded correctly on every platform. Pure.
 

@@ -88,8 +88,7 @@ def is_refused(judged: Iterable[JudgedRecord], arm: str, *, blocks_to_refuse: in
 def refused_blocks(
     judged: Iterable[JudgedRecord], registration: Registration, *, comparison: str, node_class: str
 ) -> int:
-    """In how many valid blocks the treatment was refused or failed; at `refusalsToStop` the
-    comparison ends."""
+    """In how many valid blocks the treatment was refused: `refusalsToStop` end a comparison."""
     spec = next(one for one in registration.spec.comparisons if one.name == comparison)
     records = of_question(judged, comparison=comparison, node_class=node_class)
     return len({block for block, _ in refusals(records, treatment_of(spec))})

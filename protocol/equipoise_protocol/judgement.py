@@ -81,8 +81,7 @@ def _levels(
     look: int,
     ended: dict[tuple[str, str], Verdict],
 ) -> tuple[Levels, ...]:
-    """Holm over the differences and over the equivalences, each at this look's share of the error
-    rate."""
+    """Holm over the differences and over the equivalences, at this look's share of the rate."""
     design, rule = registration.spec.design, registration.spec.decision
     alpha = rule.error_rate_basis_points / BASIS_POINTS
     differences: list[float] = []
@@ -241,16 +240,19 @@ def _ratio(
 
 
 def _key(registration: Registration, evidence: Evidence, purpose: str) -> int:
-    """Key of the permutation test's generator: fixed by the registration, so that figures
-    recompute."""
+    """Key of the permutation test's generator: fixed by the registration, so figures recompute."""
     question = evidence.question
-    text = f"{registration_digest(registration)}/{question.comparison.name}/{question.node_class}/{purpose}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+    names = (
+        registration_digest(registration),
+        question.comparison.name,
+        question.node_class,
+        purpose,
+    )
+    return int.from_bytes(hashlib.sha256("/".join(names).encode()).digest()[:16], "big")
 
 
 def distinct_findings(evidence: Evidence) -> tuple[Finding, ...]:
-    """Every kind of finding once for each arm and severity, with the first message and the blocks
-    it was in."""
+    """Every kind of finding once an arm and severity: its first message, the blocks it was in."""
     first: dict[tuple[str, str, str], Finding] = {}
     where: dict[tuple[str, str, str], list[str]] = {}
     for one in evidence.judged:

@@ -45,7 +45,7 @@ class CampaignFile:
     """Text by (ConfigMap name, key)."""
 
 
-class Faulty(ProtocolError):
+class Faulty(ProtocolError):  # noqa: N818 - it says what the file is, as `lint.Faulty`
     """A campaign file with faults; carries them all."""
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:

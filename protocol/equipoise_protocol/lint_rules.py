@@ -160,7 +160,7 @@ def selection_faults(comparison: Mapping[str, object], design: Design) -> Iterat
         yield _fault(
             "arms",
             found=f"{honest} honest baselines and {design.selection_blocks} selection blocks",
-            expected=f"at least {FEWEST_SELECTION_BLOCKS} selection blocks to choose the fastest of them",
+            expected=f"at least {FEWEST_SELECTION_BLOCKS} selection blocks to choose the fastest",
             remedy="set spec.design.selectionBlocks accordingly",
         )
 
@@ -214,25 +214,27 @@ def decision_faults(decision: Decision) -> Iterator[Fault]:
 
 
 def significance_faults(design: Design, decision: Decision, questions: int) -> Iterator[Fault]:
-    """Designs that can't reach significance: smallest possible p against the Holm-adjusted
-    level."""
+    """Designs that can't reach significance: smallest possible p against Holm's level."""
     alpha = decision.error_rate_basis_points / 10_000
     enough = fewest_blocks(alpha, questions=questions)
     if design.blocks >= enough:
         return
+    reachable, level = (
+        smallest_reachable_p(design.blocks),
+        smallest_level(alpha, questions=questions),
+    )
+    plural = "s" if questions != 1 else ""
     yield _fault(
         "design.blocks",
-        found=f"{design.blocks} blocks, whose smallest possible p is"
-        f" {smallest_reachable_p(design.blocks):.4g}",
-        expected=f"at least {enough} blocks for {questions} primary question"
-        f"{'s' if questions != 1 else ''} at {smallest_level(alpha, questions=questions):.4g} (Holm)",
+        found=f"{design.blocks} blocks, whose smallest possible p is {reachable:.4g}",
+        expected=f"at least {enough} blocks for {questions} primary question{plural}"
+        f" at {level:.4g} (Holm)",
         remedy="plan more blocks or fewer comparisons and classes",
     )
 
 
 def question_count(spec: Mapping[str, object]) -> int:
-    """How many primary questions share the error rate: comparisons times node classes, at least
-    one."""
+    """How many primary questions share the error rate: comparisons times node classes."""
     sizes = [
         len(part) if isinstance(part, Sequence) and not isinstance(part, str) else 0
         for part in (spec.get("comparisons"), spec.get("nodeClasses"))
@@ -340,7 +342,8 @@ def reference_faults(
             yield _fault(
                 f"{path}.configMapKeyRef",
                 found=f"{reference.name}, key {reference.key}",
-                expected=f"a key of a ConfigMap in this file ({', '.join(present) or 'none of that name'})",
+                expected="a key of a ConfigMap in this file"
+                f" ({', '.join(present) or 'none of that name'})",
                 remedy="add the ConfigMap or correct the reference",
             )
 

@@ -89,8 +89,7 @@ def derive(
 
 
 def williams_rows(arms: int) -> tuple[tuple[int, ...], ...]:
-    """Rows of a Williams square: each arm once in each position, each ordered pair of neighbours
-    balanced.
+    """Rows of a Williams square: positions and ordered pairs of neighbours are balanced.
 
     Williams, E. J. (1949), Australian Journal of Scientific Research A 2, 149-168: first row
     0, 1, n-1, 2, n-2, ...; the others by adding 1 modulo n. An odd n needs the reversed rows as
@@ -123,8 +122,7 @@ def run_order(names: tuple[str, ...], draw: bytes) -> tuple[str, ...]:
 
 
 def record_key(secret: str, registration: Registration, *, key: BlockKey, attempt: int) -> str:
-    """The key that authenticates this attempt's record, in hexadecimal; known to the collector
-    alone."""
+    """The key that authenticates this attempt's record, hexadecimal; the collector alone has it."""
     return derive(secret, "record-key", registration, key=key, attempt=attempt).hex()
 
 

@@ -55,8 +55,7 @@ def _slope_less_null(outcome: ShapeOutcome, null: NullShape) -> float | None:
 
 
 def run_seconds(record: BlockRecord, run: RunRecord, readout: ReadoutName) -> float | None:
-    """A run's seconds a call: geometric mean over the shapes. None where any shape has no honest
-    number."""
+    """A run's seconds a call: geometric mean over shapes; None if a shape has no honest number."""
     nulls = {null.shape: null for null in record.null_shapes}
     if run.status is not RunStatus.COMPLETED or not run.shapes:
         return None
@@ -79,8 +78,7 @@ def run_seconds(record: BlockRecord, run: RunRecord, readout: ReadoutName) -> fl
 
 
 def arm_seconds(record: BlockRecord, arm: str, readout: ReadoutName) -> tuple[float, ...] | None:
-    """An arm's run values in a block, in the order run. None where a run has none or there is no
-    run."""
+    """An arm's run values in a block, in the order run; None if a run, or every run, has none."""
     values = [run_seconds(record, run, readout) for run in record.runs if run.arm == arm]
     honest = [value for value in values if value is not None]
     return tuple(honest) if honest and len(honest) == len(values) else None
@@ -89,8 +87,7 @@ def arm_seconds(record: BlockRecord, arm: str, readout: ReadoutName) -> tuple[fl
 def log_ratio(
     record: BlockRecord, *, baseline: str, treatment: str, readout: ReadoutName
 ) -> float | None:
-    """A block's log of (baseline's seconds over treatment's seconds); an arm's runs are averaged on
-    logs.
+    """A block's log of baseline's over treatment's seconds; runs are averaged on logs.
 
     Above 0 the treatment is better, for throughput too, since every readout is kept as seconds a
     call.

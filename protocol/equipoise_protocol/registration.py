@@ -66,8 +66,7 @@ def commitment(secret: str) -> str:
 
 
 def sources_of(spec: CampaignSpec) -> tuple[tuple[str, str, Source], ...]:
-    """Every source of a campaign as (comparison, arm or empty for the problem, source), in file
-    order."""
+    """Every source as (comparison, arm or empty for the problem, source), in file order."""
     found: list[tuple[str, str, Source]] = []
     for comparison in spec.comparisons:
         found.append((comparison.name, "", comparison.task.kernel.problem))
@@ -79,7 +78,7 @@ def sources_of(spec: CampaignSpec) -> tuple[tuple[str, str, Source], ...]:
     return tuple(found)
 
 
-def freeze(
+def freeze(  # noqa: PLR0913 - everything that is frozen, each by its name
     campaign: str,
     spec: CampaignSpec,
     *,

@@ -18,16 +18,18 @@ WORDS: dict[Direction, tuple[tuple[str, str], tuple[str, str]]] = {
 """Comparative and positive for the better and for the worse side."""
 
 WHY: dict[Reason, str] = {
-    Reason.SATURATED: "both arms are at the wall of this machine, so no method can show a gain here",
+    Reason.SATURATED: "both arms are at this machine's wall, so no method can show a gain here",
     Reason.UNSTABLE: "the runs of an arm vary more than the registered cap allows",
-    Reason.QUARANTINED: "the ratio is above the breaker and counts only after a cold re-measurement",
+    Reason.QUARANTINED: "a ratio above the breaker counts only after a cold re-measurement",
     Reason.UNDERPOWERED: "the interval is too wide for either answer",
     Reason.CANDIDATE_REFUSED: "the treatment broke the protocol",
     Reason.CANDIDATE_FAILED: "the treatment failed to run",
     Reason.NO_HONEST_BASELINE: "no honest baseline was left to compare with",
     Reason.TOO_FEW_BLOCKS: "too few valid blocks were measured",
     Reason.ANCHOR_MISSED: "the machine did not reproduce its anchors",
-    Reason.SMALLER_THAN_MINIMUM_EFFECT: "the difference is real but below the registered minimum effect",
+    Reason.SMALLER_THAN_MINIMUM_EFFECT: (
+        "the difference is shown, but below the registered minimum effect"
+    ),
 }
 
 
@@ -50,8 +52,8 @@ def of_portability(portability: Portability) -> str:
             return f"The result does not transfer between node classes ({places})."
         case PortabilityKind.INCONCLUSIVE:
             return (
-                f"Whether the result transfers is open ({places or 'no class has a ratio'}): measure more"
-                " blocks on each class."
+                f"Whether the result transfers is open ({places or 'no class has a ratio'}):"
+                " measure more blocks on each class."
             )
 
 
@@ -102,8 +104,7 @@ def _needed(verdict: Verdict) -> str:
 
 
 def _compared(ratio: float, verdict: Verdict) -> str:
-    """`1.8 % slower than`; from twice on `2.03 times as fast as`, since "times faster" reads two
-    ways."""
+    """`1.8 % slower than`; from twice on `2.03 times as fast as`, which reads one way only."""
     better, worse = WORDS[verdict.direction]
     size, (comparative, positive) = (ratio, better) if ratio > 1 else (1 / ratio, worse)
     if size < TWICE:

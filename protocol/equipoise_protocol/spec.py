@@ -17,7 +17,6 @@ from equipoise_protocol.vocabulary import (
     AnchorQuantity,
     ArmRole,
     BaselineKind,
-    BasisPoints,
     CacheState,
     Defect,
     Digest,
@@ -44,9 +43,9 @@ class Metadata(Model):
     """Unique name of the object."""
     namespace: Annotated[str, Field(max_length=63)] = ""
     """Namespace on a cluster; a local run ignores it."""
-    labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = {}
+    labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64, default_factory=dict)]
     """Labels; a local run ignores them."""
-    annotations: Annotated[dict[LabelKey, str], Field(max_length=64)] = {}
+    annotations: Annotated[dict[LabelKey, str], Field(max_length=64, default_factory=dict)]
     """Annotations; a local run ignores them."""
 
 
@@ -60,8 +59,7 @@ class ConfigMapKey(Model):
 
 
 class Source(Model):
-    """Where a text comes from; exactly one field is given. Registration pins the content's
-    digest."""
+    """Where a text comes from, by exactly one field; registration pins its digest."""
 
     inline: SourceText | None = None
     """The text itself."""
@@ -307,7 +305,7 @@ class Requirements(Model):
 class NodeClassSpec(Model):
     """Which nodes may be compared with each other, and what the runner applies there."""
 
-    node_selector: Annotated[dict[LabelKey, LabelValue], Field(max_length=32)] = {}
+    node_selector: Annotated[dict[LabelKey, LabelValue], Field(max_length=32, default_factory=dict)]
     """Labels of the class's nodes; a local run takes this machine."""
     environment: Environment = Environment()
     """What the runner applies to every arm and reads back."""

@@ -19,12 +19,12 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.exact import canonical_figure
+from equipoise_protocol.quadrature import Array, gauss_legendre
 
 LEVEL_DIGITS: Final = 8
 """Significant digits of a nominal level: the integration is good to about 12, and what is
@@ -42,8 +42,6 @@ _HIGHEST_BOUNDARY: Final = 37.0
 """Standard deviations; the normal tail beyond it is no longer a float."""
 
 _SMALLEST: Final = 1e-300
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +207,8 @@ def _excess(
 
     def excess(bound: float) -> float:
         crossing = float(np.sum(masses * ndtr((points - bound * root_time) / step)))
-        # On logs, so that a first look that may spend 1e-7 is found as precisely as the last one. Far
-        # outside the bound the crossing probability is no longer a float above zero.
+        # On logs, so that a first look that may spend 1e-7 is found as precisely as the last one.
+        # Far outside the bound the crossing probability is no longer a float above zero.
         return math.log(max(crossing, _SMALLEST) / target)
 
     return excess
@@ -220,15 +218,9 @@ def _continued(
     points: Array, masses: Array, *, step: float, lower: float, upper: float
 ) -> tuple[Array, Array]:
     """Paths that have not stopped: nodes between the bounds and the probability at each."""
-    nodes, weights = _gauss_legendre()
+    nodes, weights = gauss_legendre(_NODES)
     half = (upper - lower) / 2
     places = lower + half * (nodes + 1)
     distances = (places[:, np.newaxis] - points[np.newaxis, :]) / step
     densities = np.exp(-0.5 * distances**2) / (step * math.sqrt(2 * math.pi))
     return places, weights * half * np.sum(densities * masses, axis=1)
-
-
-@lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return nodes, weights

@@ -7,7 +7,7 @@ and never lets one class's many blocks speak for another's few.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 
@@ -74,7 +74,27 @@ class Transfer:
 
 
 def portability_of(classes: Sequence[ClassMean], *, margin_ratio: float, alpha: float) -> Transfer:
-    """Whether the ratio transfers, with the reasons. Pure; the order of classes changes nothing.
+    """Whether the ratio transfers; where that is open, the blocks that would decide. Pure.
+
+    The order of the classes changes nothing.
+
+    Args:
+        classes: one for each node class, with at least two blocks each.
+        margin_ratio: above 1; the registered equivalence margin.
+        alpha: the registered error rate.
+
+    Raises:
+        ProtocolError: a class with fewer than two blocks, or a margin or alpha out of range.
+    """
+    found = agreement_of(classes, margin_ratio=margin_ratio, alpha=alpha)
+    if found.verdict is not PortabilityKind.INCONCLUSIVE or not found.pairs:
+        return found
+    needed = _blocks_needed(classes, margin_ratio=margin_ratio, alpha=alpha)
+    return replace(found, blocks_needed=needed)
+
+
+def agreement_of(classes: Sequence[ClassMean], *, margin_ratio: float, alpha: float) -> Transfer:
+    """The portability verdict with its reasons, without a look ahead. Pure.
 
     1. Transfers: on every class the ratio is shown to lie within the margin of 1; or every pair of
        classes is shown to differ by less than the margin (each pair at alpha: an intersection-union
@@ -117,7 +137,7 @@ def portability_of(classes: Sequence[ClassMean], *, margin_ratio: float, alpha: 
         (TransferReason.DIFFERENCE_NOT_RESOLVED,),
         between,
         pairs,
-        _blocks_needed(classes, margin_ratio=margin_ratio, alpha=alpha),
+        None,
     )
 
 

@@ -1,7 +1,7 @@
 """Throttling that a CPU quota did to a process: cgroup v1, v2 and both at once.
 
-Called by `sensors`. It never changes a group, and never raises where a group can't be found: no entry
-then stands for it.
+Called by `sensors`. It never changes a group, and never raises where a group can't be found: no
+entry then stands for it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from equipoise_runner import procfs
+
+MOUNTED_ROOT, MOUNT_POINT, OPTIONS = 3, 4, 2
+"""Fields of a line of mountinfo, the last one counted after the dash (proc_pid_mountinfo(5))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,11 @@ class _Hierarchy:
 
 
 def read_throttling(pid: int, *, root: Path) -> dict[str, Throttling]:
-    """Throttling by group folder: the process's own groups and every group above them that can be seen.
+    """Throttling by group folder: the process's own groups and those above them, where visible.
 
     A quota of a group above (a pod's) stops the process as well and is counted there alone. A group
-    outside what is mounted here, such as another container's, has no entry, and a container can't see
-    the groups above its own: both are limits of this reading.
+    outside what is mounted here, such as another container's, has no entry, and a container can't
+    see the groups above its own: both are limits of this reading.
     """
     memberships = procfs.text(root / "proc" / str(pid) / "cgroup").splitlines()
     found: dict[str, Throttling] = {}
@@ -60,17 +63,17 @@ def _hierarchies(root: Path) -> list[_Hierarchy]:
     for line in procfs.text(root / "proc" / "self" / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         mount, file_system = before.split(), after.split()
-        if len(mount) < 5 or len(file_system) < 3:  # noqa: PLR2004: proc_pid_mountinfo(5)
+        if len(mount) <= MOUNT_POINT or len(file_system) <= OPTIONS:
             continue
         unified = file_system[0] == "cgroup2"
-        if unified or (file_system[0] == "cgroup" and "cpu" in file_system[2].split(",")):
-            place = _unescaped(mount[4]).lstrip("/")
-            hierarchies.append(_Hierarchy(unified, _unescaped(mount[3]), root / place))
+        if unified or (file_system[0] == "cgroup" and "cpu" in file_system[OPTIONS].split(",")):
+            place = _unescaped(mount[MOUNT_POINT]).lstrip("/")
+            hierarchies.append(_Hierarchy(unified, _unescaped(mount[MOUNTED_ROOT]), root / place))
     return hierarchies
 
 
 def _folders(hierarchy: _Hierarchy, group: str) -> list[Path]:
-    """The group's folder and those above it, up to the mount point; empty for a group that lies outside."""
+    """The group's folder and those above it, up to the mount point; none for a group outside."""
     path = PurePosixPath(group)
     if ".." in path.parts or not path.is_relative_to(hierarchy.group):
         return []

@@ -1,4 +1,4 @@
-"""What this machine and this runner are: the facts in a block's provenance (R18), and where to measure.
+"""What this machine and this runner are (R18), and where on it to measure.
 
 Called by the collector at the start of a block, and by the command line to choose an example's node
 classes. It reads files of the kernel and of this package, changes nothing, and never imports torch.
@@ -18,13 +18,14 @@ from equipoise_protocol.canonical import digest, digest_of_bytes
 from equipoise_protocol.provenance import Machine, Software
 from equipoise_protocol.vocabulary import IsaCap
 from equipoise_runner import procfs
+from equipoise_runner.errors import RunnerFault
 
 UNREADABLE = "unreadable"
 NOT_INSTALLED = "not installed"
 
 ASSUMED_LAST_LEVEL_CACHE_BYTES = 64 * 1024 * 1024
-"""Where sysfs doesn't tell. Most server CPUs have 16 to 64 MiB within reach of one core; too large a
-guess costs time in eviction, too small a one would leave a cold call warm."""
+"""Where sysfs doesn't tell. Most server CPUs have 16 to 64 MiB within reach of one core; too large
+a guess costs time in eviction, too small a one would leave a cold call warm."""
 
 VECTOR_FLAGS = (
     *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni"),
@@ -39,15 +40,15 @@ AVX512_FLAGS = AVX2_FLAGS | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 """What ATen asks for before it reports AVX512 (aten/src/ATen/native/DispatchStub.cpp)."""
 
 
-class EnvironmentFault(Exception):
-    """This machine can't do what a block asks for; the message says what it has and what to change."""
+class EnvironmentFault(RunnerFault):
+    """This machine can't do what a block asks for."""
 
 
 def read_machine(measuring_cpus: tuple[int, ...], *, root: Path = Path("/")) -> Machine:
     """The machine's fingerprint; `root` is the folder that stands for `/`.
 
-    The governor is that of the measuring CPUs, joined by `+` where they differ; the frequency is their
-    lowest; both where cpufreq exists, which in a virtual machine it usually doesn't.
+    The governor is that of the measuring CPUs, joined by `+` where they differ; the frequency is
+    their lowest; both where cpufreq exists, which in a virtual machine it usually doesn't.
     """
     processors = _processors(root)
     system = root / "sys" / "devices" / "system"
@@ -62,19 +63,23 @@ def read_machine(measuring_cpus: tuple[int, ...], *, root: Path = Path("/")) -> 
         last_level_cache_bytes=last_level_cache_bytes(root=root),
         memory_bytes=_memory_bytes(root),
         governor="+".join(governors)[:400] or UNREADABLE,
-        frequency_khz=min((procfs.number(folder / "scaling_cur_freq") for folder in frequency), default=0),
+        frequency_khz=min(
+            (procfs.number(folder / "scaling_cur_freq") for folder in frequency), default=0
+        ),
         kernel=procfs.text(root / "proc" / "sys" / "kernel" / "osrelease")[:400] or UNREADABLE,
         measuring_cpus=measuring_cpus,
     )
 
 
 def read_software() -> Software:
-    """What the trusted side runs. Versions come from package metadata, so nothing is imported for them."""
+    """What the trusted side runs; versions from package metadata, so nothing is imported."""
     package = Path(__file__).parent
     files = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
     return Software(
         runner_version=_version("equipoise"),
-        runner_digest=digest({name: digest_of_bytes(path.read_bytes()) for name, path in files.items()}),
+        runner_digest=digest(
+            {name: digest_of_bytes(path.read_bytes()) for name, path in files.items()}
+        ),
         python=platform.python_version(),
         torch=_version("torch"),
         numpy=_version("numpy"),
@@ -99,7 +104,8 @@ def last_level_cache_bytes(*, root: Path = Path("/")) -> int:
 def choose_measuring_cpus(threads: int) -> tuple[int, ...]:
     """The last `threads` CPUs that this process may run on: the first ones serve more interrupts.
 
-    A cgroup's cpuset is respected, because the kernel cuts the affinity to it (sched_setaffinity(2)).
+    A cgroup's cpuset is respected, because the kernel cuts the affinity to it
+    (sched_setaffinity(2)).
 
     Raises:
         EnvironmentFault: there are fewer CPUs than threads.
@@ -118,7 +124,8 @@ def choose_measuring_cpus(threads: int) -> tuple[int, ...]:
 def process_cpu_nanoseconds(pid: int, *, root: Path = Path("/")) -> int:
     """CPU time of a process so far, all its threads, ended ones included; 0 if the process is gone.
 
-    Exact for a process that is at rest; a thread that runs right now may lack its last few milliseconds.
+    Exact for a process that is at rest; a thread that runs right now may lack its last few
+    milliseconds.
     """
     times = procfs.read_process(pid, root=root)
     return times.own_nanoseconds if times else 0
@@ -133,27 +140,45 @@ def usable_isa(root: Path = Path("/")) -> IsaCap:
 
 
 def _processors(root: Path) -> list[dict[str, str]]:
-    """One mapping a logical CPU, from /proc/cpuinfo; other paragraphs, as some ARM kernels have, left out."""
+    """One mapping a logical CPU, from /proc/cpuinfo.
+
+    Paragraphs of another kind, which some ARM kernels add, are left out.
+    """
     paragraphs = re.split(r"\n\s*\n", procfs.text(root / "proc" / "cpuinfo"))
     mappings = [
-        {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines.splitlines())}
+        {
+            key.strip(): value.strip()
+            for key, _, value in (line.partition(":") for line in lines.splitlines())
+        }
         for lines in paragraphs
     ]
     return [mapping for mapping in mappings if "processor" in mapping]
 
 
 def _cpu_model(processors: list[dict[str, str]]) -> str:
-    """Name, and the numbers behind it: hypervisors shorten the name until different CPUs share it."""
+    """Name and numbers: hypervisors shorten the name until different CPUs share it."""
     first = processors[0] if processors else {}
     name = first.get("model name", "")
-    keys = ("cpu family", "model", "stepping", "CPU implementer", "CPU part", "CPU variant", "CPU revision")
-    numbers = ", ".join(f"{key.removeprefix('CPU ')} {first[key]}" for key in keys if first.get(key))
+    keys = (
+        "cpu family",
+        "model",
+        "stepping",
+        "CPU implementer",
+        "CPU part",
+        "CPU variant",
+        "CPU revision",
+    )
+    numbers = ", ".join(
+        f"{key.removeprefix('CPU ')} {first[key]}" for key in keys if first.get(key)
+    )
     return f"{name} ({numbers})".strip() if numbers else name or UNREADABLE
 
 
 def _flags(processors: list[dict[str, str]]) -> frozenset[str]:
     """Flags that every CPU has: a thread may be placed on any."""
-    sets = [frozenset((cpu.get("flags") or cpu.get("Features") or "").split()) for cpu in processors]
+    sets = [
+        frozenset((cpu.get("flags") or cpu.get("Features") or "").split()) for cpu in processors
+    ]
     return frozenset.intersection(*sets) if sets else frozenset()
 
 
@@ -162,11 +187,17 @@ def _host(root: Path) -> str:
     identity = procfs.text(root / "etc" / "machine-id") or procfs.text(
         root / "proc" / "sys" / "kernel" / "random" / "boot_id"
     )
-    return hashlib.sha256(f"equipoise host {identity}".encode()).hexdigest()[:16] if identity else UNREADABLE
+    return (
+        hashlib.sha256(f"equipoise host {identity}".encode()).hexdigest()[:16]
+        if identity
+        else UNREADABLE
+    )
 
 
 def _memory_bytes(root: Path) -> int:
-    total = re.search(r"^MemTotal:\s*(\d+) kB", procfs.text(root / "proc" / "meminfo"), re.MULTILINE)
+    total = re.search(
+        r"^MemTotal:\s*(\d+) kB", procfs.text(root / "proc" / "meminfo"), re.MULTILINE
+    )
     return int(total[1]) * 1024 if total else 0
 
 

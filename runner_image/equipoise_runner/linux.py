@@ -95,6 +95,11 @@ def pivot_root(new: str, old: str) -> None:
     _checked(_LIBC.syscall(number, new.encode(), old.encode()), f"pivot_root({new})")
 
 
+def system_call(number: int, *arguments: int, what: str) -> int:
+    """syscall(2) with integers (and addresses) as arguments."""
+    return _checked(_LIBC.syscall(number, *map(ctypes.c_long, arguments)), what)
+
+
 def _checked(result: int, what: str) -> int:
     if result < 0:
         error = ctypes.get_errno()

@@ -1,26 +1,26 @@
 """Readers of `/proc`: text of kernel files, processes with their CPU times, CPUs with their states.
 
-Called by `environment`, `cgroups` and `sensors`. It never judges and never raises for a file that is
-missing, unreadable or odd, since a process may end between two reads: the reader then returns nothing,
-and its docstring says what that looks like. Every reader takes the folder that stands for `/`.
+Called by `environment`, `cgroups` and `sensors`. It never judges and never raises for a file that
+is missing, unreadable or odd, since a process may end between two reads: the reader then returns
+nothing, and its docstring says what that looks like. Every reader takes the folder that stands for
+`/`.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 NANOSECONDS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-"""The unit of `/proc/stat` and `/proc/PID/stat`: 10 ms wherever USER_HZ is 100, as on Linux it is."""
+"""The unit of `/proc/stat` and `/proc/PID/stat`: 10 ms wherever USER_HZ is 100, as on Linux it
+is."""
 
 SCHEDULER_CLOCK = 2
-"""CPUCLOCK_SCHED of the kernel's include/linux/posix-timers.h: run time of all threads of a process."""
+"""CPUCLOCK_SCHED of the kernel's include/linux/posix-timers.h: run time of all threads of a
+process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class CpuTimes:
     """A CPU's states since boot, each in whole ticks."""
 
     idle_nanoseconds: int
-    """Idle or waiting for I/O. The kernel counts it exactly where ticks stop in idle (NO_HZ), and prints
-    whole ticks; the busy columns of the file are guessed from who runs at a tick, so nobody reads them."""
+    """Idle or waiting for I/O. The kernel counts it exactly where ticks stop in idle (NO_HZ), and
+    prints whole ticks; the busy columns of the file are guessed from who runs at a tick, so nobody
+    reads them."""
     steal_nanoseconds: int
 
 
@@ -74,7 +75,7 @@ def number(path: Path) -> int:
 def process_ids(root: Path) -> Iterator[int]:
     """Ids of all processes that this process may see."""
     try:
-        names = os.listdir(root / "proc")  # noqa: PTH208: names alone; thousands on a large node
+        names = os.listdir(root / "proc")  # noqa: PTH208 - names alone; a large node has thousands
     except OSError:
         return
     yield from (int(name) for name in names if name.isdecimal())
@@ -83,16 +84,20 @@ def process_ids(root: Path) -> Iterator[int]:
 def read_process(pid: int, *, root: Path) -> ProcessTimes | None:
     """A process's CPU times, or None where it is gone or can't be read.
 
-    Three sources give the run time of a process, each of them at most too small, so the largest counts:
-    the kernel's CPU clock of the process (nanoseconds, ended threads included; only where `root` is `/`,
-    since it belongs to the running kernel), the live threads' schedstat (nanoseconds, ended threads
-    missing), and utime + stime (ended threads included, each rounded down to a tick of 10 ms).
+    Three sources give the run time of a process, each of them at most too small, so the largest
+    counts: the kernel's CPU clock of the process (nanoseconds, ended threads included; only where
+    `root` is `/`, since it belongs to the running kernel), the live threads' schedstat
+    (nanoseconds, ended threads missing), and utime + stime (ended threads included, each rounded
+    down to a tick of 10 ms).
     """
     # After the last `)`: a process may call itself anything, blanks and brackets included.
     fields = text(root / "proc" / str(pid) / "stat").rpartition(")")[2].split()
     try:
         parent, started = int(fields[1]), int(fields[19])
-        own_ticks, reaped_ticks = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+        own_ticks, reaped_ticks = (
+            int(fields[11]) + int(fields[12]),
+            int(fields[13]) + int(fields[14]),
+        )
     except (IndexError, ValueError):
         return None
     threads = _read_threads(pid, root=root)
@@ -112,8 +117,9 @@ def read_process(pid: int, *, root: Path) -> ProcessTimes | None:
 def read_tree(pid: int, *, root: Path) -> dict[int, ProcessTimes]:
     """A process and its descendants by id; empty where the process is gone.
 
-    A process whose parent has ended belongs to whoever adopted it. So that none escapes, `pid` must be
-    the one that adopts: the init of a PID namespace, or a child subreaper (`PR_SET_CHILD_SUBREAPER`).
+    A process whose parent has ended belongs to whoever adopted it. So that none escapes, `pid` must
+    be the one that adopts: the init of a PID namespace, or a child subreaper
+    (`PR_SET_CHILD_SUBREAPER`).
     """
     children: dict[int, list[int]] = {}
     for other in process_ids(root):
@@ -132,7 +138,7 @@ def read_tree(pid: int, *, root: Path) -> dict[int, ProcessTimes]:
 
 
 def read_cpus(cpus: tuple[int, ...], *, root: Path) -> dict[int, CpuTimes]:
-    """States of the named CPUs; those that `/proc/stat` leaves out or shows as all zero are missing."""
+    """States of the named CPUs; one that `/proc/stat` leaves out or shows as zero is missing."""
     times: dict[int, CpuTimes] = {}
     for line in text(root / "proc" / "stat").splitlines():
         name, *columns = line.split() or [""]
@@ -157,14 +163,19 @@ def _read_threads(pid: int, *, root: Path) -> dict[int, ThreadTimes]:
         return threads
     for task in tasks:
         columns = text(task / "schedstat").split()
-        if task.name.isdecimal() and len(columns) > 1 and columns[0].isdecimal() and columns[1].isdecimal():
+        if (
+            task.name.isdecimal()
+            and len(columns) > 1
+            and columns[0].isdecimal()
+            and columns[1].isdecimal()
+        ):
             threads[int(task.name)] = ThreadTimes(int(columns[0]), int(columns[1]))
     return threads
 
 
 def _process_clock(pid: int) -> int:
-    # clock_getcpuclockid(3) has no wrapper for another process in Python; its answer is this number,
-    # laid down by the kernel's MAKE_PROCESS_CPUCLOCK.
+    # clock_getcpuclockid(3) has no wrapper for another process in Python; its answer is this
+    # number, laid down by the kernel's MAKE_PROCESS_CPUCLOCK.
     try:
         return time.clock_gettime_ns(~pid << 3 | SCHEDULER_CLOCK)
     except OSError:

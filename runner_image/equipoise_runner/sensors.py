@@ -1,38 +1,36 @@
 """What others took from a run: two readings, and the contention between them (R17).
 
-The collector takes a reading right before and right after a run's timed phase, while the arm's process
-is alive and waits. Nothing here knows which arm runs, talks to its process or judges: validation does.
-Decision 0006 says why these figures, and shows them on a quiet and on a disturbed machine.
+The collector takes a reading right before and right after a run's timed phase, while the arm's
+process is alive and waits. Nothing here knows which arm runs, talks to its process or judges:
+validation does. Decision 0006 says why these figures, and shows them on a quiet and on a disturbed
+machine.
 
-- *cpu*: the kernel's CPU clock of each process of the arm, exact, ended threads included; children that
-  ended, in ticks of 10 ms.
+- *cpu*: the kernel's CPU clock of each process of the arm, exact, ended threads included;
+  children that ended, in ticks of 10 ms.
 - *wait*: run delay of the arm's threads (`/proc/PID/task/TID/schedstat`, nanoseconds) less the
-  collector's CPU time. On the CPU that they share the arm waits while the collector works, often through
-  a whole pause: the kernel wakes the collector before the arm has gone back to sleep. What is left was
-  waited for others. A lower bound: the collector's work while the arm sleeps is taken off as well, and a
-  thread that ends between the readings takes its run delay away.
-- *foreign*: time between the readings less idle and stolen time, less the arm's and the collector's CPU
-  time, over the measuring CPUs. `/proc/stat` rounds to ticks: up to 10 ms off for each of idle and iowait
-  and each CPU, either way.
+  collector's CPU time. On the CPU that they share the arm waits while the collector works, often
+  through a whole pause: the kernel wakes the collector before the arm has gone back to sleep. What
+  is left was waited for others. A lower bound: the collector's work while the arm sleeps is taken
+  off as well, and a thread that ends between the readings takes its run delay away.
+- *foreign*: time between the readings less idle and stolen time, less the arm's and the collector's
+  CPU time, over the measuring CPUs. `/proc/stat` rounds to ticks: up to 10 ms off for each of idle
+  and iowait and each CPU, either way.
 - *steal*: `/proc/stat`, up to a tick of 10 ms a CPU off.
 - *throttled*: `cpu.stat` of the collector's and the arm's cgroups, exact.
 
-What can't be read counts as 0. A kernel without schedstats shows no wait: `schedstats_readable` tells
-that apart from a quiet machine.
+What can't be read counts as 0. A kernel without schedstats shows no wait: `schedstats_readable`
+tells that apart from a quiet machine.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equipoise_protocol.block import Contention
 from equipoise_runner import cgroups, procfs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,9 @@ class Reading:
     """By group folder."""
 
 
-def watch(*, arm_pid: int | None, own_pid: int, cpus: tuple[int, ...], root: Path = Path("/")) -> Reading:
+def watch(
+    *, arm_pid: int | None, own_pid: int, cpus: tuple[int, ...], root: Path = Path("/")
+) -> Reading:
     """All counters now.
 
     Args:
@@ -88,9 +88,9 @@ def schedstats_readable(reading: Reading) -> bool:
 def contention_between(before: Reading, after: Reading, *, wall_nanoseconds: int) -> Contention:
     """What others took between two readings. Pure; never raises; no figure is below 0.
 
-    `wall_nanoseconds` is the collector's own length of the timed phase, for validation to compare with.
-    Foreign time is reckoned against the time between the readings, which is a little longer. Where a
-    reading shows no process of the arm, cpu, wait and foreign are 0.
+    `wall_nanoseconds` is the collector's own length of the timed phase, for validation to compare
+    with. Foreign time is reckoned against the time between the readings, which is a little longer.
+    Where a reading shows no process of the arm, cpu, wait and foreign are 0.
     """
     own = max(0, after.own_nanoseconds - before.own_nanoseconds)
     cpu = wait = foreign = 0
@@ -131,14 +131,16 @@ def _stolen_nanoseconds(before: Reading, after: Reading) -> int:
 
 
 def _tree_nanoseconds(reading: Reading) -> int:
-    """Run time of a tree so far. A child that ends moves from its own time to its parent's reaped time."""
+    """Run time of a tree so far; that of a child that ends moves to its parent's reaped time."""
     return sum(times.own_nanoseconds + times.reaped_nanoseconds for times in reading.arm.values())
 
 
 def _run_delay_nanoseconds(before: Reading, after: Reading) -> int:
     return sum(
         # Only a thread that took over an ended thread's id can have waited less than before.
-        thread.wait_nanoseconds - earlier if thread.wait_nanoseconds >= earlier else thread.wait_nanoseconds
+        thread.wait_nanoseconds - earlier
+        if thread.wait_nanoseconds >= earlier
+        else thread.wait_nanoseconds
         for pid, process in after.arm.items()
         for tid, thread in process.threads.items()
         for earlier in (_delayed_before(before, pid, process, tid=tid),)
@@ -148,7 +150,11 @@ def _run_delay_nanoseconds(before: Reading, after: Reading) -> int:
 def _delayed_before(before: Reading, pid: int, process: procfs.ProcessTimes, *, tid: int) -> int:
     """The thread's run delay at the first reading; 0 for one that began since."""
     earlier = before.arm.get(pid)
-    if earlier is None or earlier.started_ticks != process.started_ticks or tid not in earlier.threads:
+    if (
+        earlier is None
+        or earlier.started_ticks != process.started_ticks
+        or tid not in earlier.threads
+    ):
         return 0
     return earlier.threads[tid].wait_nanoseconds
 

@@ -8,6 +8,7 @@ short would otherwise kill the collector with SIGBUS. Slots hold raw bytes; any 
 from __future__ import annotations
 
 import fcntl
+import math
 import mmap
 import os
 from collections.abc import Sequence
@@ -45,12 +46,14 @@ class Meta:
         return cls(tensor.dtype, tuple(tensor.shape))
 
     @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.dimensions)
+
+    @property
     def bytes(self) -> int:
         """Size of the content."""
-        elements = 1
-        for dimension in self.dimensions:
-            elements *= dimension
-        return elements * self.dtype.itemsize
+        return self.elements * self.dtype.itemsize
 
 
 def places(inputs: Sequence[Meta], output: Meta) -> tuple[TensorPlace, ...]:
@@ -115,5 +118,5 @@ def tensors_on(memory: mmap.mmap, laid: Sequence[TensorPlace]) -> list[torch.Ten
         ].view(place.dimensions)
         for place in laid
         for dtype in (DTYPES[place.dtype],)
-        for elements in (meta_at(place).bytes // dtype.itemsize,)
+        for elements in (meta_at(place).elements,)
     ]

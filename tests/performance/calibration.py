@@ -2,9 +2,9 @@
 
     python tests/performance/calibration.py --campaigns 2000
 
-Prints Markdown tables, and writes them to `tests/performance/calibration.md`. Every interval and every
-verdict comes from the functions that judge real campaigns; only the log-ratios are simulated. Each share
-stands with its Monte-Carlo standard error. Takes some minutes on one core.
+Prints Markdown tables, and writes them to `tests/performance/calibration.md`. Every interval and
+every verdict comes from the functions that judge real campaigns; only the log-ratios are simulated.
+Each share stands with its Monte-Carlo standard error. Takes some minutes on one core.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RULE = DecisionRule.from_basis_points(100, 200, error_rate=500)
 BLOCKS = (6, 8, 12, 20, 30)
 LOOKS = (1, 2, 4)
 EFFECTS = (1.01, 1.02, 1.05)
-BCA_BLOCKS = (30, 40, 60)
+BCA_BLOCKS = (30, 60)
 OUTPUT = Path(__file__).with_name("calibration.md")
 
 Array = npt.NDArray[np.float64]
@@ -62,9 +62,9 @@ def heavy_tailed(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
 def drift(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     """Runs A B B A or B A A B at random, with a linear drift and a bend through each block.
 
-    The line (up to 4 % from run to run) and the walk from block to block cancel within the block. The
-    bend (0.5 % of a squared step, as while a machine warms up) does not: it moves the log-ratio by
-    ±1 %, with the sign of the order.
+    The line (up to 4 % from run to run) and the walk from block to block cancel within the block.
+    The bend (0.5 % of a squared step, as while a machine warms up) does not: it moves the log-ratio
+    by ±1 %, with the sign of the order.
     """
     campaigns, blocks = shape
     places = np.array([-1.5, -0.5, 0.5, 1.5])
@@ -222,15 +222,17 @@ def sign_flip_rows(study: Study) -> Iterator[Sequence[object]]:
     """The exact permutation test on A/A campaigns."""
     for kind in NoiseKind:
         for blocks in (6, 8, 12):
-            data = NOISES[kind](study.rng(2, list(NoiseKind).index(kind), blocks), (study.campaigns, blocks))
+            data = NOISES[kind](
+                study.rng(2, list(NoiseKind).index(kind), blocks), (study.campaigns, blocks)
+            )
             found = [permutation.sign_flip(row, key=0).p_value for row in data.tolist()]
             yield kind, blocks, share(p < RULE.difference_alpha for p in found)
 
 
 def bca_rows(study: Study) -> Iterator[Sequence[object]]:
-    """BCa beside Student's t on the same campaigns; below the bound that the protocol puts on BCa, too."""
+    """BCa beside Student's t on the same campaigns."""
     for kind in NoiseKind:
-        for blocks in (12, 20, *BCA_BLOCKS):
+        for blocks in BCA_BLOCKS:
             rng = study.rng(3, list(NoiseKind).index(kind), blocks)
             rows = NOISES[kind](rng, (study.campaigns, blocks)).tolist()
             found = [
@@ -250,10 +252,9 @@ def bca_rows(study: Study) -> Iterator[Sequence[object]]:
 def replanning_rows(study: Study) -> Iterator[Sequence[object]]:
     """Inconclusive pilots, each followed by a fresh campaign of the size that it asked for."""
     wanted = max(study.campaigns // 4, 1)
-    kinds = (NoiseKind.NORMAL, NoiseKind.HEAVY_TAILED, NoiseKind.DRIFT, NoiseKind.SKEWED)
-    for kind in kinds:
+    for kind in (NoiseKind.NORMAL, NoiseKind.HEAVY_TAILED, NoiseKind.SKEWED):
         for blocks in (6, 8, 12):
-            for ratio in (1.0, 1.005, 1.01, 1.015, 1.02, 1.03):
+            for ratio in (1.0, 1.01, 1.02, 1.03):
                 rng = study.rng(4, list(NoiseKind).index(kind), blocks, round(ratio * 10_000))
                 yield (
                     kind,
@@ -266,7 +267,7 @@ def replanning_rows(study: Study) -> Iterator[Sequence[object]]:
 def replanned(
     kind: NoiseKind, rng: np.random.Generator, *, blocks: int, truth: float, wanted: int
 ) -> tuple[str, str, str, str]:
-    """Share of pilots that are inconclusive; their blocks needed; share decided; share decided wrongly."""
+    """Inconclusive pilots in percent, deciles of the blocks needed, decided, decided wrongly."""
     asked: list[int] = []
     verdicts: list[VerdictKind] = []
     pilots = 0
@@ -311,7 +312,7 @@ class Fleet:
 def fleets() -> Iterator[Fleet]:
     """Truths that agree, differ by exactly the margin, differ by more, and have opposite signs."""
     margin = RULE.equivalence_margin_ratio
-    for blocks in (6, 12, 20):
+    for blocks in (6, 12):
         for count in (2, 3, 5):
             for name, ratio in (("equal", 1.0), ("margin apart", margin), ("5 % apart", 1.05)):
                 yield Fleet(
@@ -322,10 +323,9 @@ def fleets() -> Iterator[Fleet]:
                 )
         yield Fleet("opposite, 3 % each", (1.03, 1 / 1.03), (blocks, blocks), (SPREAD, SPREAD))
         yield Fleet("both 1", (1.0, 1.0), (blocks, blocks), (SPREAD / 2, SPREAD / 2))
-        yield Fleet("equal, uneven", (1.1, 1.1), (6, blocks), (1.5 * SPREAD, SPREAD / 2))
-        yield Fleet(
-            "margin apart, uneven", (1.1 * margin, 1.1), (6, blocks), (1.5 * SPREAD, SPREAD / 2)
-        )
+    uneven = (6, 12), (1.5 * SPREAD, SPREAD / 2)
+    yield Fleet("equal, uneven", (1.10, 1.10), *uneven)
+    yield Fleet("margin apart, uneven", (1.10 * margin, 1.10), *uneven)
 
 
 def portability_rows(study: Study) -> Iterator[Sequence[object]]:
@@ -366,7 +366,7 @@ def transported(log_ratios: Sequence[Sequence[float]]) -> transfer.Transfer:
                 f"class-{number}", estimate.log_mean, estimate.log_standard_error, len(one)
             )
         )
-    return transfer.portability_of(
+    return transfer.agreement_of(
         classes, margin_ratio=RULE.equivalence_margin_ratio, alpha=RULE.difference_alpha
     )
 
@@ -379,25 +379,27 @@ def document(study: Study) -> Iterator[str]:
     yield ""
     yield (
         f"Seed {study.seed}, {study.campaigns} campaigns a row unless stated, with Python"
-        f" {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}. Written by the"
-        " command above; not edited by hand. Shares are percentages ± one Monte-Carlo standard error."
+        f" {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}. Written"
+        " by the command above; not edited by hand. Shares are percentages ± one Monte-Carlo"
+        " standard error."
     )
     yield ""
     yield (
-        "Every number comes from the functions that judge real campaigns. The rule is the default one:"
-        " minimum effect 1 %, equivalence margin 2 %, error rate 5 %. A block's log-ratio has a standard"
-        " deviation of 2 % (drift: 2.2 %; shared wall: 0.09 %). Kinds of noise: `Normal`; `HeavyTailed`"
-        " (t with 3 degrees of freedom); `Drift` (line, bend and walk through A B B A or B A A B);"
-        " `Skewed` (one-sided spikes of the treatment, skewness -6, harsher than anything that two arms on"
-        " one machine share); `SharedWall` (a coarse clock shows four blocks in five exactly alike)."
+        "Every number comes from the functions that judge real campaigns. The rule is the default"
+        " one: minimum effect 1 %, equivalence margin 2 %, error rate 5 %. A block's log-ratio has"
+        " a standard deviation of 2 % (drift: 2.2 %; shared wall: 0.09 %). Kinds of noise:"
+        " `Normal`; `HeavyTailed` (t with 3 degrees of freedom); `Drift` (line, bend and walk"
+        " through A B B A or B A A B); `Skewed` (one-sided spikes of the treatment, skewness -6,"
+        " harsher than anything that two arms on one machine share); `SharedWall` (a coarse clock"
+        " shows four blocks in five exactly alike)."
     )
     yield ""
     yield "## A/A: false positives and coverage"
     yield ""
     yield (
         "The ratio is 1. *Excludes 1*: the interval at any look lies wholly on one side of 1, 5 %"
-        " nominal. *False verdict*: improvement or regression. *Coverage*: of the interval at the look"
-        " that ended the campaign, and of those at all looks together, 95 % nominal."
+        " nominal. *False verdict*: improvement or regression. *Coverage*: of the interval at the"
+        " look that ended the campaign, and of those at all looks together, 95 % nominal."
     )
     yield ""
     yield from table(
@@ -416,10 +418,10 @@ def document(study: Study) -> Iterator[str]:
     yield "## Power at 1, 2 and 5 %"
     yield ""
     yield (
-        "*Above 1*: the interval at any look lies wholly above 1. *Improvement*: the verdict, which also"
-        " asks for an estimate of at least 1 %. A true ratio of 1.02 is the equivalence margin itself:"
-        " there *equivalence* is the error rate of that verdict, 5 % nominal. *Regression* at 1 % is a"
-        " verdict in the wrong direction."
+        "*Above 1*: the interval at any look lies wholly above 1. *Improvement*: the verdict, which"
+        " also asks for an estimate of at least 1 %. A true ratio of 1.02 is the equivalence margin"
+        " itself: there *equivalence* is the error rate of that verdict, 5 % nominal. *Regression*"
+        " at 1 % is a verdict in the wrong direction."
     )
     yield ""
     yield from table(
@@ -446,8 +448,8 @@ def document(study: Study) -> Iterator[str]:
     yield "## BCa"
     yield ""
     yield (
-        "Coverage of nominal 95 % intervals at one look, Student's t on the same campaigns beside it."
-        " `equipoise_protocol.bca.CALIBRATION` holds the rows from 30 blocks on, and a test compares them."
+        "Coverage of nominal 95 % intervals at one look, Student's t on the same campaigns beside"
+        " it. `equipoise_protocol.bca.CALIBRATION` holds these numbers, and a test compares them."
     )
     yield ""
     yield from table(
@@ -457,9 +459,10 @@ def document(study: Study) -> Iterator[str]:
     yield "## Blocks needed"
     yield ""
     yield (
-        f"{max(study.campaigns // 4, 1)} inconclusive pilots a row, each followed by a fresh campaign of"
-        " the number of blocks that it asked for, in the same noise. At least 80 % should be decided."
-        " *Wrong*: regression; improvement where the ratio is 1; equivalence where it is 1.02 or more."
+        f"{max(study.campaigns // 4, 1)} inconclusive pilots a row, each followed by a fresh"
+        " campaign of the number of blocks that it asked for, in the same noise. At least 80 %"
+        " should be decided. *Wrong*: regression; improvement where the ratio is 1; equivalence"
+        " where it is 1.02 or more."
     )
     yield ""
     yield from table(
@@ -477,10 +480,11 @@ def document(study: Study) -> Iterator[str]:
     yield "## Portability"
     yield ""
     yield (
-        "Classes with a ratio of 1.10, of which the first may differ. *Transfers* where they are a margin"
-        " apart, and *does not transfer* where they are equal, are errors, 5 % nominal. *Uneven*: 6 blocks"
-        " with 3 % against the given number with 1 %. The last two columns: how often the test of equal"
-        " ratios rejects; Cochran's Q is shown for comparison, and decides nothing."
+        "Classes with a ratio of 1.10, of which the first may differ. *Transfers* where they are a"
+        " margin apart, and *does not transfer* where they are equal, are errors, 5 % nominal."
+        " *Uneven*: 6 blocks with 3 % against the given number with 1 %. The last two columns: how"
+        " often the test of equal ratios rejects; Cochran's Q is shown for comparison, and decides"
+        " nothing."
     )
     yield ""
     yield from table(

@@ -1,10 +1,10 @@
 """What the contention figures show of a quiet run, and of neighbours of known strength.
 
-Run by hand, `python tests/performance/contention.py`; decision 0006 quotes its table. It paces an arm as
-the collector does: a process with torch on the measuring CPUs, a token over a socket for each call, the
-pacer on the first of these CPUs. A neighbour burns one CPU for a share of each 20 ms. A condition is
-measured `--repeats` times, conditions in turn and each after a quiet run, so that a drift of the machine
-hits all alike.
+Run by hand, `python tests/performance/contention.py`; decision 0006 quotes its table. It paces an
+arm as the collector does: a process with torch on the measuring CPUs, a token over a socket for
+each call, the pacer on the first of these CPUs. A neighbour burns one CPU for a share of each 20
+ms. A condition is measured `--repeats` times, conditions in turn and each after a quiet run, so
+that a drift of the machine hits all alike.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from equipoise_runner import environment, sensors
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    
-
 FIGURES = ("run delay", "wait", "foreign", "steal")
 INPUT_BYTES = 1 << 20
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 UNDISTURBED = 0.01
-"""A pair is kept where the quiet run before it had less foreign time than this: others may work here."""
+"""A pair is kept where the quiet run before it had less foreign time than this: others may work
+here."""
 ARM = """
 import socket, sys, torch
 talk = socket.socket(fileno=int(sys.argv[1]))
@@ -74,10 +72,10 @@ class Outcome:
 @contextmanager
 def pinned(cpus: tuple[int, ...], *command: str, pass_fds: tuple[int, ...] = ()) -> Iterator[int]:
     """A Python process on these CPUs, ended with the block."""
-    process = subprocess.Popen(  # noqa: S603: this interpreter, our own text
+    process = subprocess.Popen(
         [sys.executable, "-c", *command],
         pass_fds=pass_fds,
-        preexec_fn=lambda: os.sched_setaffinity(0, cpus),  # noqa: PLW1509: no other thread runs here
+        preexec_fn=lambda: os.sched_setaffinity(0, cpus),  # noqa: PLW1509 - no other thread
     )
     try:
         yield process.pid
@@ -107,7 +105,7 @@ class Arm:
             times.append(time.perf_counter_ns() - start)
         wall, after = time.perf_counter_ns() - began, self._watch()
         contention = sensors.contention_between(before, after, wall_nanoseconds=wall)
-        # A collector that had used no CPU time: what the arm's run delay is before that is taken off.
+        # Had the collector used no CPU time: the arm's run delay, nothing taken off.
         idle = replace(after, own_nanoseconds=before.own_nanoseconds)
         delay = sensors.contention_between(before, idle, wall_nanoseconds=wall).wait_nanoseconds
         return Outcome(
@@ -150,20 +148,24 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--calls", type=int, default=400)
-    options.add_argument("--rows", type=int, default=1024, help="rows of the product: a call's length")
+    options.add_argument(
+        "--rows", type=int, default=1024, help="rows of the product: a call's length"
+    )
     options.add_argument("--repeats", type=int, default=10)
+    options.add_argument("--shares", type=float, nargs="*", default=SHARES)
     chosen = options.parse_args()
     cpus = environment.choose_measuring_cpus(chosen.threads)
     others = sorted(os.sched_getaffinity(0) - set(cpus))
-    shares = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
     quiet = Condition("quiet", None)
     conditions = [
         quiet,
         *(Condition("other CPU, 100 %", cpu, 1.0) for cpu in others[-1:]),
-        *(Condition(f"same CPU, {share:.0%}", cpus[-1], share) for share in shares),
+        *(Condition(f"same CPU, {share:.0%}", cpus[-1], share) for share in chosen.shares),
     ]
     os.sched_setaffinity(0, cpus[:1])
-    pairs: dict[str, list[tuple[Outcome, Outcome]]] = {condition.name: [] for condition in conditions}
+    pairs: dict[str, list[tuple[Outcome, Outcome]]] = {
+        condition.name: [] for condition in conditions
+    }
     with started(cpus, rows=chosen.rows) as arm:
         for _ in range(chosen.repeats):
             for condition in conditions:
@@ -180,9 +182,10 @@ def _print(pairs: dict[str, list[tuple[Outcome, Outcome]]]) -> None:
     calls = [outcome.median for both in kept.values() for outcome, _ in both]
     if not calls:
         sys.exit("this machine is never quiet: stop its other work, or raise --repeats")
-    print(f"quiet call {statistics.median(calls) / 1e6:.3f} ms; per cent of wall time, then per cent of")
-    print("change against a quiet run just before; median of the repeats (lowest..highest)")
-    print(f"{'neighbour':<17}{'kept':>5}{''.join(f'{column:>21}' for column in (*FIGURES, 'median', 'mean'))}")
+    print(f"quiet call {statistics.median(calls) / 1e6:.3f} ms; per cent of wall time, then change")
+    print("in per cent against a quiet run just before; median of repeats (lowest..highest)")
+    heads = "".join(f"{column:>21}" for column in (*FIGURES, "median", "mean"))
+    print(f"{'neighbour':<17}{'kept':>5}{heads}")
     for name, both in kept.items():
         columns = [[outcome.shares[figure] for _, outcome in both] for figure in FIGURES]
         columns.append([outcome.median / beside.median - 1 for beside, outcome in both])
@@ -193,7 +196,9 @@ def _print(pairs: dict[str, list[tuple[Outcome, Outcome]]]) -> None:
 def _spread(shares: list[float]) -> str:
     if not shares:
         return "-"
-    middle, low, high = (100 * share for share in (statistics.median(shares), min(shares), max(shares)))
+    middle, low, high = (
+        100 * share for share in (statistics.median(shares), min(shares), max(shares))
+    )
     return f"{middle:.1f} ({low:.1f}..{high:.1f})"
 
 

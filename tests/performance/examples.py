@@ -4,9 +4,10 @@
     python tests/performance/examples.py --runs 20 --neighbour
     python tests/performance/examples.py --table-only
 
-Every run is a campaign of its own through the command line, in a folder that is thrown away. Outcomes are
-appended to `examples.jsonl` at once, so that an interrupted count goes on where it stopped; the table is
-written to `examples.md`. An inconclusive run is run again with as many blocks as its verdict names.
+Every run is a campaign of its own through the command line, in a folder that is thrown away.
+Outcomes are appended to `examples.jsonl` at once, so that an interrupted count goes on where it
+stopped; the table is written to `examples.md`. An inconclusive run is run again with as many blocks
+as its verdict names.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ WRONG = {
     "defect": {"Regression", "Equivalence"},
 }
 """What would be a false statement; an open or void answer is none."""
+
+HEADER = (
+    "| example | room | runs | stated verdict | stated | wrong | other answers | void blocks a run"
+    " | seconds a run (median) | open, then decided |"
+)
 
 LEAST_STATED = {False: 16, True: 10}
 """Of 20, by whether a neighbour burns one core."""
@@ -101,7 +107,9 @@ def run_once(file: Path) -> dict[str, Any]:
         )
         verdicts = Path(folder) / "verdicts.json"
         if not verdicts.exists():
-            raise SystemExit(f"{file} gave no verdicts (exit code {done.returncode}):\n{done.stderr}")
+            raise SystemExit(
+                f"{file} gave no verdicts (exit code {done.returncode}):\n{done.stderr}"
+            )
         loaded: dict[str, Any] = json.loads(verdicts.read_text())
         return loaded
 
@@ -116,7 +124,9 @@ def answer_of(example: str, verdicts: dict[str, Any]) -> tuple[str, str]:
     if example == "portability":
         found = verdicts["portability"][0]
         ratios = ", ".join(
-            f"{one['nodeClass']} {one['ratio']['estimate']:.3f}" if one["ratio"] else one["nodeClass"]
+            f"{one['nodeClass']} {one['ratio']['estimate']:.3f}"
+            if one["ratio"]
+            else one["nodeClass"]
             for one in found["classes"]
         )
         return found["verdict"], ratios
@@ -129,11 +139,17 @@ def answer_of(example: str, verdicts: dict[str, Any]) -> tuple[str, str]:
         ]
         if admitted:
             return "admitted", ", ".join(admitted)
-        return ("not named", ", ".join(unnamed)) if unnamed else ("none admitted", f"{len(every)} named")
+        return (
+            ("not named", ", ".join(unnamed))
+            if unnamed
+            else ("none admitted", f"{len(every)} named")
+        )
     verdict = every[0]
     ratio = verdict["honestRatio"]
     shown = f"{ratio['estimate']:.4f} [{ratio['low']:.4f}, {ratio['high']:.4f}]" if ratio else ""
-    saturated = " (Saturated)" if example == "saturated" and "Saturated" in verdict["reasons"] else ""
+    saturated = (
+        " (Saturated)" if example == "saturated" and "Saturated" in verdict["reasons"] else ""
+    )
     reasons = "" if verdict["verdict"] != "Void" else f" ({', '.join(verdict['reasons'])})"
     return verdict["verdict"] + saturated + reasons, shown
 
@@ -196,11 +212,10 @@ def table(found: list[Outcome]) -> str:
     lines = [
         "# Verdicts of repeated runs of the examples",
         "",
-        "Made by `python tests/performance/examples.py --runs 20`, with and without `--neighbour` (a process",
-        "that burns one core); every line counts whole campaigns, run through the command line from scratch.",
+        "Made by `python tests/performance/examples.py --runs 20`, with and without `--neighbour`",
+        "(a process that burns one core). Every line counts whole campaigns, run from scratch.",
         "",
-        "| example | room | runs | stated verdict | stated | wrong | other answers | void blocks a run"
-        " | seconds a run (median) | open, then decided |",
+        HEADER,
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for example, stated in STATED.items():
@@ -227,7 +242,7 @@ def table(found: list[Outcome]) -> str:
 
 def is_wrong(example: str, answer: str) -> bool:
     """Whether an answer states something false."""
-    return answer.split(" (")[0] in WRONG[example]
+    return answer.split(" (", maxsplit=1)[0] in WRONG[example]
 
 
 def main() -> None:

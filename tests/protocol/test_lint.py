@@ -176,9 +176,7 @@ ARMS = "spec/comparisons/0/arms"
         ("spec/seenBefore", "nothing yet", "spec.amends", "together"),
     ],
 )
-def test_a_fault_is_found_at_its_path(
-    change: str, value: object, path: str, expected: str
-) -> None:
+def test_a_fault_is_found_at_its_path(change: str, value: object, path: str, expected: str) -> None:
     found = [fault for fault in faults(changed(change, value)) if fault.path == path]
     assert found, [fault.sentence() for fault in faults(changed(change, value))]
     assert any(expected in fault.expected for fault in found), [one.expected for one in found]

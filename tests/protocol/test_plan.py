@@ -1,4 +1,4 @@
-"""R08, R09, R34: orders, seeds and nonces follow from the campaign's secret and from nothing else."""
+"""R08, R09, R34: orders, seeds and nonces follow from the campaign's secret alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_another_candidate_another_secret_or_another_spec_gives_another_seed() -
     base = a_registration()
     changed = [
         a_registration(a_spec(question="Is it?")),
-        a_registration(secret="77" * 32),  # noqa: S106 - a test's secret
+        a_registration(secret="77" * 32),
     ]
     seeds = {derive(SECRET, "seed", one, key=KEY, attempt=1) for one in (base, *changed)}
     assert len(seeds) == 3

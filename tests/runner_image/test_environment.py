@@ -36,7 +36,9 @@ def write(root: Path, files: dict[str, str]) -> None:
         (root / name).write_text(content)
 
 
-def a_cache(cpu: int, index: int, *, level: str, size: str, kind: str = "Unified") -> dict[str, str]:
+def a_cache(
+    cpu: int, index: int, *, level: str, size: str, kind: str = "Unified"
+) -> dict[str, str]:
     folder = f"sys/devices/system/cpu/cpu{cpu}/cache/index{index}"
     return {f"{folder}/level": level, f"{folder}/size": size, f"{folder}/type": kind}
 
@@ -79,7 +81,12 @@ def test_a_machine_that_tells_nothing_is_unreadable_and_not_an_error(tmp_path: P
 
 @pytest.mark.parametrize("odd", ["", "\x00\xff", "none", "3-", "-1", "0-3;5", ": : :\n\n::"])
 def test_odd_content_is_unreadable_and_not_an_error(tmp_path: Path, odd: str) -> None:
-    names = ("cpu/online", "node/online", "cpu/cpu0/cache/index0/size", "cpu/cpu0/cache/index0/level")
+    names = (
+        "cpu/online",
+        "node/online",
+        "cpu/cpu0/cache/index0/size",
+        "cpu/cpu0/cache/index0/level",
+    )
     write(tmp_path, {f"sys/devices/system/{name}": odd for name in names})
     write(tmp_path, {"proc/cpuinfo": odd, "proc/meminfo": odd})
     machine = environment.read_machine((0,), root=tmp_path)
@@ -162,7 +169,9 @@ def test_software_is_described_without_importing_torch() -> None:
         "import sys; from equipoise_runner import environment;"
         "print(environment.read_software().model_dump_json()); assert 'torch' not in sys.modules"
     )
-    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    printed = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     assert environment.read_software().model_dump_json() == printed.stdout.strip()
 
 
@@ -206,7 +215,9 @@ def test_a_narrower_affinity_is_respected() -> None:
 
 
 def test_too_few_cpus_are_refused_with_what_to_change() -> None:
-    with pytest.raises(environment.EnvironmentFault, match=r"1024 threads .* lower `environment.threads`"):
+    with pytest.raises(
+        environment.EnvironmentFault, match=r"1024 threads .* lower `environment.threads`"
+    ):
         environment.choose_measuring_cpus(1024)
 
 

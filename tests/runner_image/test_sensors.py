@@ -1,4 +1,4 @@
-"""Contention: from fixture trees of every cgroup layout, and from real neighbours on this machine."""
+"""Contention: from fixture trees of every cgroup layout, and from real neighbours."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from equipoise_protocol.block import Contention
 from equipoise_runner import cgroups, procfs, sensors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ARM, OWN, CHILD, STRANGER = 40, 30, 41, 50
 V1 = "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -41,14 +39,27 @@ def a_process(
 ) -> dict[str, str]:
     """Files of a process; `ticks`: its own CPU time, and that of children that it waited for."""
     own, reaped = ticks
-    fields = ["S", str(parent), *["0"] * 9, str(own), "0", str(reaped), "0", *["0"] * 4, str(started), "0"]
+    fields = [
+        "S",
+        str(parent),
+        *["0"] * 9,
+        str(own),
+        "0",
+        str(reaped),
+        "0",
+        *["0"] * 4,
+        str(started),
+        "0",
+    ]
     tasks = {pid: "0 0 1"} if threads is None else threads
     return {f"proc/{pid}/stat": f"{pid} (a) b (c) {' '.join(fields)}\n"} | {
         f"proc/{pid}/task/{tid}/schedstat": content for tid, content in tasks.items()
     }
 
 
-def a_reading(root: Path, files: dict[str, str], *, at: int = 0, cpus: tuple[int, ...] = (1,)) -> sensors.Reading:
+def a_reading(
+    root: Path, files: dict[str, str], *, at: int = 0, cpus: tuple[int, ...] = (1,)
+) -> sensors.Reading:
     write(root, files)
     reading = sensors.watch(arm_pid=ARM, own_pid=OWN, cpus=cpus, root=root)
     return replace(reading, taken_nanoseconds=at)
@@ -70,7 +81,7 @@ def test_run_delay_counts_what_the_collector_did_not_cause(tmp_path: Path) -> No
         | a_process(STRANGER, threads={STRANGER: "999 999 1"}),
     )
     contention = sensors.contention_between(before, after, wall_nanoseconds=12)
-    # Run delay: 100 + 10 of known threads, 2 of a new one, 3 of the child; the collector ran for 30.
+    # Run delay: 100 + 10 of known threads, 2 of a new one, 3 of the child; it ran for 30.
     assert contention.wait_nanoseconds == 100 + 10 + 2 + 3 - 30
     assert contention.cpu_nanoseconds == 400 + 10 + 5 + 1
     assert contention.wall_nanoseconds == 12
@@ -85,7 +96,9 @@ def test_an_arm_that_only_waited_for_the_collector_waited_for_nobody(tmp_path: P
 
 
 def test_a_thread_that_took_over_an_id_is_a_new_one(tmp_path: Path) -> None:
-    before = a_reading(tmp_path, a_process(OWN) | a_process(ARM, threads={ARM: "0 0 1", 44: "9 500 1"}))
+    before = a_reading(
+        tmp_path, a_process(OWN) | a_process(ARM, threads={ARM: "0 0 1", 44: "9 500 1"})
+    )
     after = a_reading(tmp_path, a_process(ARM, threads={ARM: "0 0 1", 44: "1 20 1"}))
     assert sensors.contention_between(before, after, wall_nanoseconds=1).wait_nanoseconds == 20
 
@@ -106,10 +119,13 @@ def test_cpu_time_of_threads_and_children_that_ended_is_counted(tmp_path: Path) 
         | a_process(CHILD, parent=ARM, ticks=(4, 0)),
     )
     for path in (tmp_path / "proc" / str(CHILD)).rglob("*"):
-        path.is_file() and path.unlink()
-    # Its own 15 more, 12 of them in a thread that ended; the child's 4 and 6 more came to it by waiting.
+        if path.is_file():
+            path.unlink()
+    # Its own 15 more, 12 of them in a thread that ended; by waiting, the child's 4 and 6 more.
     after = a_reading(tmp_path, a_process(ARM, ticks=(25, 10), threads={ARM: f"{13 * tick} 0 1"}))
-    assert sensors.contention_between(before, after, wall_nanoseconds=1).cpu_nanoseconds == 21 * tick
+    assert (
+        sensors.contention_between(before, after, wall_nanoseconds=1).cpu_nanoseconds == 21 * tick
+    )
 
 
 def test_foreign_time_is_what_nobody_of_us_used_of_the_measuring_cpus(tmp_path: Path) -> None:
@@ -132,7 +148,9 @@ def test_foreign_time_is_what_nobody_of_us_used_of_the_measuring_cpus(tmp_path: 
     assert contention.steal_nanoseconds == 5 * tick
 
 
-@pytest.mark.parametrize("line", ["", "cpu1 0 0 0 0 0 0 0 0", "cpu1", "cpu12 5 5 5 5 5 5 5 5", "cpux 1 1"])
+@pytest.mark.parametrize(
+    "line", ["", "cpu1 0 0 0 0 0 0 0 0", "cpu1", "cpu12 5 5 5 5 5 5 5 5", "cpux 1 1"]
+)
 def test_a_measuring_cpu_that_shows_nothing_has_no_foreign_time(tmp_path: Path, line: str) -> None:
     files = {"proc/stat": line} | a_process(OWN) | a_process(ARM)
     before = a_reading(tmp_path, files)
@@ -144,17 +162,27 @@ def test_a_measuring_cpu_that_shows_nothing_has_no_foreign_time(tmp_path: Path, 
 def test_a_short_line_of_an_old_kernel_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     write(tmp_path, {"proc/stat": "cpu1 5 0 5 100\n"})
     times = procfs.read_cpus((1,), root=tmp_path)[1]
-    assert (times.idle_nanoseconds, times.steal_nanoseconds) == (100 * procfs.NANOSECONDS_PER_TICK, 0)
+    assert (times.idle_nanoseconds, times.steal_nanoseconds) == (
+        100 * procfs.NANOSECONDS_PER_TICK,
+        0,
+    )
 
 
 def test_an_arm_that_cannot_be_seen_has_no_figures_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, {"proc/stat": "cpu1 0 0 0 5 0 0 0 1\n"} | a_process(OWN))
     readings = [
-        replace(sensors.watch(arm_pid=pid, own_pid=OWN, cpus=(1,), root=tmp_path), taken_nanoseconds=at)
+        replace(
+            sensors.watch(arm_pid=pid, own_pid=OWN, cpus=(1,), root=tmp_path), taken_nanoseconds=at
+        )
         for pid, at in ((None, 0), (ARM, 10**9))
     ]
     contention = sensors.contention_between(*readings, wall_nanoseconds=10**9)
-    assert contention.cpu_nanoseconds == contention.wait_nanoseconds == contention.foreign_nanoseconds == 0
+    assert (
+        contention.cpu_nanoseconds
+        == contention.wait_nanoseconds
+        == contention.foreign_nanoseconds
+        == 0
+    )
 
 
 def test_a_machine_without_proc_reads_as_zero(tmp_path: Path) -> None:
@@ -166,12 +194,16 @@ def test_a_machine_without_proc_reads_as_zero(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "0", "x y z", "12", "-3 -4 1"])
 def test_odd_or_missing_schedstats_are_known_as_unreadable(tmp_path: Path, content: str) -> None:
-    reading = a_reading(tmp_path, a_process(OWN) | a_process(ARM, ticks=(8, 0), threads={ARM: content}))
+    reading = a_reading(
+        tmp_path, a_process(OWN) | a_process(ARM, ticks=(8, 0), threads={ARM: content})
+    )
     assert not sensors.schedstats_readable(reading)
     assert reading.arm[ARM].own_nanoseconds == 8 * procfs.NANOSECONDS_PER_TICK
 
 
-@pytest.mark.parametrize("content", ["", "40", "40 (a) S", "40 (a) S one two three", "40 (a) " + "x " * 30])
+@pytest.mark.parametrize(
+    "content", ["", "40", "40 (a) S", "40 (a) S one two three", "40 (a) " + "x " * 30]
+)
 def test_a_process_with_an_odd_status_is_taken_for_gone(tmp_path: Path, content: str) -> None:
     write(tmp_path, {f"proc/{ARM}/stat": content})
     assert procfs.read_process(ARM, root=tmp_path) is None
@@ -206,7 +238,7 @@ def test_version_2_throttling_is_read_in_nanoseconds(tmp_path: Path) -> None:
         "proc/self/mountinfo": V2,
         f"proc/{OWN}/cgroup": "0::/box\n",
         f"{V2_FOLDER}/cpu.stat": "usage_usec 5\n",
-        f"{V2_FOLDER}/box/cpu.stat": "usage_usec 5\nnr_periods 8\nnr_throttled 3\nthrottled_usec 25\n",
+        f"{V2_FOLDER}/box/cpu.stat": "nr_periods 8\nnr_throttled 3\nthrottled_usec 25\n",
     }
     assert throttled(tmp_path, files) == {f"{V2_FOLDER}/box": cgroups.Throttling(3, 25_000)}
 
@@ -223,7 +255,7 @@ def test_a_hybrid_layout_is_read_where_the_controller_is(tmp_path: Path) -> None
 
 def test_a_container_without_a_namespace_of_its_own_finds_its_group(tmp_path: Path) -> None:
     files = {
-        "proc/self/mountinfo": "33 31 0:30 /docker/ab /sys/fs/my\\040cgroup rw - cgroup cgroup rw,cpu\n",
+        "proc/self/mountinfo": "33 31 0:30 /docker/ab /sys/fs/my\\040cgroup rw - cgroup c rw,cpu\n",
         f"proc/{OWN}/cgroup": "1:cpu:/docker/ab\n",
         "sys/fs/my cgroup/cpu.stat": "nr_throttled 6\nthrottled_time 1\n",
     }
@@ -256,8 +288,6 @@ def test_throttling_between_two_readings_covers_collector_and_arm(tmp_path: Path
     assert (contention.throttled_periods, contention.throttled_nanoseconds) == (3, 3_000)
 
 
-# --- real neighbours -------------------------------------------------------------------------------------
-
 BURN = "while True: pass"
 WORK = """
 import sys, time
@@ -276,7 +306,7 @@ def a_child_on(cpu: int, code: str) -> Iterator[subprocess.Popen[str]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
+        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),  # noqa: PLW1509 - no other thread
     )
     try:
         yield process
@@ -285,12 +315,12 @@ def a_child_on(cpu: int, code: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def contention_of_work(arm: subprocess.Popen[str], cpu: int, *, seconds: float) -> sensors.Contention:
+def contention_of_work(arm: subprocess.Popen[str], cpu: int, *, seconds: float) -> Contention:
     """What is seen while the arm uses `seconds` of CPU time, however long that takes."""
-    assert arm.stdin is not None
-    assert arm.stdout is not None
 
     def work(amount: float) -> None:
+        assert arm.stdin is not None
+        assert arm.stdout is not None
         print(amount, file=arm.stdin, flush=True)
         arm.stdout.readline()
 
@@ -350,7 +380,8 @@ for line in sys.stdin:
 
 
 @pytest.mark.skipif(
-    not os.access("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", os.F_OK) or not os.access("/sys/fs/cgroup/cpu", os.W_OK),
+    not os.access("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", os.F_OK)
+    or not os.access("/sys/fs/cgroup/cpu", os.W_OK),
     reason="needs a cgroup version 1 cpu controller that this user may write",
 )
 def test_a_real_quota_is_seen_as_throttled() -> None:

@@ -1,7 +1,7 @@
 """A campaign under way, shown: a moving bar on a terminal, plain lines elsewhere.
 
-Called by `run`. Observers of the executor; what they show goes to standard error, so that the result
-has standard output for itself.
+Called by `run`. Observers of the executor; what they show goes to standard error, so that the
+result has standard output for itself.
 """
 
 from __future__ import annotations
@@ -135,7 +135,11 @@ class Bar:
         self._seconds = 0.0
         self._finding = ""
         self.live = Live(
-            self._drawn(), console=console, auto_refresh=False, transient=True, redirect_stdout=False
+            self._drawn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
         )
 
     def began(self, registration: Registration, progress: Progress) -> None:

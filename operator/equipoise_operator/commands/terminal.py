@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from equipoise_protocol.vocabulary import Model
 
@@ -31,19 +32,35 @@ NoProgressOption = Annotated[
 ]
 
 
+WIDE = 10_000
+"""Columns where no terminal says how many there are: lines and tables are never broken or cut."""
+
+
 def out() -> Console:
-    """Standard output: results. Lines are never broken where no terminal asks for it."""
-    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    """Standard output: results."""
+    return _console(stderr=False, width=None if sys.stdout.isatty() else WIDE)
 
 
 def err() -> Console:
     """Standard error: progress, faults, errors."""
-    return Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+    return _console(stderr=True, width=None if sys.stderr.isatty() else WIDE)
+
+
+def table(*columns: str) -> Table:
+    """A table without lines, for people and for `cut` alike."""
+    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
 
 
 def is_interactive() -> bool:
     """Whether a moving bar makes sense: both outputs are a terminal that can move its cursor."""
     return sys.stdout.isatty() and err().is_terminal and not err().is_dumb_terminal
+
+
+def _console(*, stderr: bool, width: int | None) -> Console:
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Model | dict[str, object]) -> None:

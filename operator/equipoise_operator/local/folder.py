@@ -86,8 +86,8 @@ class CampaignFolder:
             descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise OperatorError(
-                f"The output folder {self.root} can't be used: {error.strerror}. Expected a folder that"
-                " can be written; choose another one with --out."
+                f"The output folder {self.root} can't be used: {error.strerror}. Expected a folder"
+                " that can be written; choose another one with --out."
             ) from error
         try:
             self._wait_for_lock(descriptor)
@@ -103,8 +103,8 @@ class CampaignFolder:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise OperatorError(
-                        f"Another run is using {self.root}. Two runs can't share a folder: wait for it,"
-                        " stop it, or choose another folder with --out."
+                        f"Another run is using {self.root}. Two runs can't share a folder: wait for"
+                        " it, stop it, or choose another folder with --out."
                     ) from None
                 time.sleep(0.1)
             else:
@@ -138,7 +138,8 @@ def existing(given: Path | None) -> CampaignFolder:
     """The campaign's folder that a command was pointed at, or the only one there is.
 
     Args:
-        given: the folder named by the user; None: this folder, or the only one below `equipoise-out`.
+        given: the folder named by the user; None: this folder, or the only one below
+            `equipoise-out`.
 
     Raises:
         UsageError: there is no campaign, or there are several to choose from.
@@ -146,8 +147,8 @@ def existing(given: Path | None) -> CampaignFolder:
     if given is not None:
         if not (given / "ledger.sqlite3").is_file():
             raise UsageError(
-                f"{given} holds no campaign: ledger.sqlite3 was expected in it. Name the folder that"
-                " `equipoise run` printed."
+                f"{given} holds no campaign: ledger.sqlite3 was expected in it. Name the folder"
+                " that `equipoise run` printed."
             )
         return CampaignFolder(given)
     here = Path()

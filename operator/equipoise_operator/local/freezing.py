@@ -16,7 +16,7 @@ MOST_DIFFERENCES = 12
 """Listed in a message; the rest is counted."""
 
 
-def frozen(  # noqa: PLR0913 - what a registration is made of, each by name
+def frozen(
     loaded: LoadedCampaign,
     capability: Capability,
     *,

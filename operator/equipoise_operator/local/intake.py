@@ -1,7 +1,7 @@
 """A sealed record on disk taken into the ledger: parsed, checked, kept as an artefact, ingested.
 
-Called by the executor, right after a block and once more at the start for what a killed run left. It
-judges by `validation.check` alone, and takes nothing in twice.
+Called by the executor, right after a block and once more at the start for what a killed run left.
+It judges by `validation.check` alone, and takes nothing in twice.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise_operator.local.results import key_of
+from equipoise_operator.local.results import NANOSECONDS, key_of
 from equipoise_operator.local.schedule import Outcome
 from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol import plan
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.ledger.bodies import Validity, validity_of
-from equipoise_protocol.plan import comparison_named
+from equipoise_protocol.ledger.bodies import AdmittedRecord, Validity, admitted, validity_of
+from equipoise_protocol.plan import BlockKey, comparison_named
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import check
-
-NANOSECONDS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +33,19 @@ class Frozen:
     contents: Mapping[tuple[str, str], str]
     secret: str
 
-    def planned(self, identity: BlockIdentity) -> PlannedBlock:
-        """The planned block of an attempt, as it was and always will be."""
+    def plan(self, key: BlockKey, attempt: int) -> PlannedBlock:
+        """The planned block of an attempt."""
         return plan.plan_block(
             self.registration,
-            key=key_of(identity),
-            attempt=identity.attempt,
+            key=key,
+            attempt=attempt,
             secret=self.secret,
             contents=dict(self.contents),
         )
+
+    def planned(self, identity: BlockIdentity) -> PlannedBlock:
+        """The planned block of an attempt that was planned before: it never changes."""
+        return self.plan(key_of(identity), identity.attempt)
 
     def record_key(self, identity: BlockIdentity) -> str:
         """The key that the collector authenticates the attempt's record with."""
@@ -53,40 +55,41 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
+class Taken:
     """What became of a record."""
 
     planned: PlannedBlock
     outcome: Outcome
     findings: tuple[Finding, ...]
     seconds: float
+    """Of the whole block, by the runner's clock."""
+    admitted: AdmittedRecord | None
+    """As the ledger holds it; None where it was refused."""
     note: str = ""
 
 
 def record_name(identity: BlockIdentity) -> str:
     """Name of the file that a record is handed over in. Pure."""
-    return (
-        f"{identity.comparison}.{identity.node_class}.{identity.block}.{identity.attempt}.json"
-    )
+    return f"{identity.comparison}.{identity.node_class}.{identity.block}.{identity.attempt}.json"
 
 
 def take_in(
     path: Path, frozen: Frozen, ledger: SqliteLedger, *, artefacts: ArtefactFolder
-) -> TakenIn | None:
+) -> Taken | None:
     """Takes a record into the ledger and removes its file.
 
     Returns:
-        What became of it; None for a file that is no sealed record: it is set aside under another name.
+        What became of it; None for a file that is no sealed record of this campaign: it is set
+        aside under another name.
     """
     content = path.read_bytes()
     try:
         sealed = SealedRecord.model_validate_json(content)
-    except ValidationError:
+        planned = frozen.planned(sealed.record.identity)
+    except (ValidationError, StopIteration):
         path.rename(path.with_suffix(".unreadable"))
         return None
-    identity = sealed.record.identity
-    planned = frozen.planned(identity)
-    registration = frozen.registration
+    identity, registration = sealed.record.identity, frozen.registration
     findings = check.findings_of(
         planned,
         sealed,
@@ -95,12 +98,20 @@ def take_in(
         registered=next(one for one in registration.classes if one.name == identity.node_class),
     )
     artefacts.put(content)
-    taken = ledger.ingest(sealed, findings)
+    ingested = ledger.ingest(sealed, findings)
     path.unlink()
-    return TakenIn(
+    refused = ingested.outcome is IngestOutcome.REFUSED
+    return Taken(
         planned=planned,
-        outcome=_outcome(taken.outcome, findings),
+        outcome=_outcome(findings, refused=refused),
         findings=findings,
         seconds=sealed.record.whole_nanoseconds / NANOSECONDS,
-        note=taken.reason,
+        admitted=None if refused else admitted(sealed, findings),
+        note=ingested.reason,
     )
+
+
+def _outcome(findings: tuple[Finding, ...], *, refused: bool) -> Outcome:
+    if refused:
+        return Outcome.REJECTED
+    return Outcome.VALID if validity_of(findings) is Validity.VALID else Outcome.VOID

@@ -1,6 +1,7 @@
 """Ctrl-C and its relatives: one exception for all of them, and stretches that they can't break off.
 
-Called by the executor and by `runner_process`, in the main thread only, where Python handles signals.
+Called by the executor and by `runner_process`, in the main thread only, where Python handles
+signals.
 """
 
 from __future__ import annotations
@@ -38,5 +39,5 @@ def _handled_by(handler: signal.Handlers | object) -> Iterator[None]:
             signal.signal(number, earlier)
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
+def _raise(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt

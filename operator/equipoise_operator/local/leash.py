@@ -1,8 +1,8 @@
 """Starts a program that ends when the process that started it dies, even by SIGKILL.
 
-Run as a script by `runner_process`, never imported: `python leash.py PARENT-PID PROGRAM ARGUMENTS...`. A
-script rather than a function between fork and exec, since Python can't run safely there beside threads. It
-imports the standard library only, so that it costs a few milliseconds.
+Run as a script by `runner_process`, never imported: `python leash.py PARENT-PID PROGRAM
+ARGUMENTS...`. A script rather than a function between fork and exec, since Python can't run safely
+there beside threads. It imports the standard library only, so that it costs a few milliseconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What this machine can do, and the environment that each node class gets on it.
 
-Called when a campaign is frozen. Reading the machine is one function; the choice is a pure one over what
-was read.
+Called when a campaign is frozen. Reading the machine is one function; the choice is a pure one over
+what was read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Capability:
     """CPUs that this process may run on."""
 
     def lacks(self, isa: IsaCap, cpus: int) -> str:
-        """What is missing for an instruction set and a number of CPUs, in words; empty: nothing. Pure."""
+        """What is missing for an instruction set and so many CPUs, in words; or nothing. Pure."""
         missing = sorted(NEEDED_FLAGS[isa] - self.flags)
         parts = []
         if missing:
@@ -66,20 +66,22 @@ def registered_class(node_class: NodeClass, capability: Capability) -> Registere
         UsageError: the requirements aren't met, and there is no fallback that can be.
     """
     name, spec = node_class.metadata.name, node_class.spec
-    own = _lacking(capability, spec.environment, spec.requirements.isa, spec.requirements.logical_cpus)
+    own = _lacking(
+        capability, spec.environment, spec.requirements.isa, spec.requirements.logical_cpus
+    )
     if not own:
         return RegisteredClass(name=name, spec=spec, environment=spec.environment)
     fallback = spec.fallback
     if fallback is None:
         raise UsageError(
-            f"This machine is not of node class {name}: it has {own}. Run the campaign on a machine that"
-            f" meets spec.requirements of {name}, or give the class a fallback environment."
+            f"This machine is not of node class {name}: it has {own}. Run the campaign on a machine"
+            f" that meets spec.requirements of {name}, or give the class a fallback environment."
         )
     lacking = _lacking(capability, fallback, IsaCap.NATIVE, 1)
     if lacking:
         raise UsageError(
-            f"This machine is not of node class {name}: it has {own}, and for its fallback {lacking}. Run"
-            " the campaign on another machine, or give the class a smaller fallback."
+            f"This machine is not of node class {name}: it has {own}, and for its fallback"
+            f" {lacking}. Run the campaign on another machine, or give the class a smaller fallback."
         )
     return RegisteredClass(
         name=name,

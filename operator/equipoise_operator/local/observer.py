@@ -1,7 +1,7 @@
 """What the executor tells whoever watches a campaign, as it happens.
 
-Called by the executor; implemented by the displays of the command line. An observer never changes what
-happens.
+Called by the executor; implemented by the displays of the command line. An observer never changes
+what happens.
 """
 
 from __future__ import annotations

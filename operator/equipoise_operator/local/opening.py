@@ -1,7 +1,8 @@
 """A campaign's ledger opened: registered anew, amended, or found again to go on with.
 
-Called by the executor, which holds the folder's lock. Everything is in place before the first block:
-sources in the artefact folder, the secret on disk, the registration in the ledger (R01, R02, R08).
+Called by the executor, which holds the folder's lock. Everything is in place before the first
+block: sources in the artefact folder, the secret on disk, the registration in the ledger (R01, R02,
+R08).
 """
 
 from __future__ import annotations
@@ -95,13 +96,15 @@ def _refuse_differences(
     loaded: LoadedCampaign, folder: CampaignFolder, existing: ReportData
 ) -> None:
     before = existing.registration
-    found = differences(before, _frozen(loaded, secret="00" * 32, registered_at=before.registered_at))
+    found = differences(
+        before, _frozen(loaded, secret="00" * 32, registered_at=before.registered_at)
+    )
     if found:
         raise UsageError(
-            f"{folder.root} holds campaign {before.campaign}, registered at {before.registered_at} as"
-            f" {existing.registration_digest}, and a registration never changes (R02). What differs:"
-            f" {listed(found)}. Choose another folder with --out; or amend: set spec.amends to that"
-            " digest and say in spec.seenBefore what had been seen of its data."
+            f"{folder.root} holds campaign {before.campaign}, registered at {before.registered_at}"
+            f" as {existing.registration_digest}, and a registration never changes (R02). What"
+            f" differs: {listed(found)}. Choose another folder with --out; or amend: set"
+            " spec.amends to that digest and say in spec.seenBefore what had been seen of its data."
         )
 
 
@@ -128,9 +131,9 @@ def _needed_secret(folder: CampaignFolder, data: ReportData) -> str:
         fits = False
     if not fits:
         raise OperatorError(
-            f"The secret of campaign {data.registration.campaign} was expected in {folder.secret} and"
-            " is not there. Without it no block can be planned (R08): put the file back, or run the"
-            " campaign anew in another folder with --out."
+            f"The secret of campaign {data.registration.campaign} was expected in {folder.secret}"
+            " and is not there. Without it no block can be planned (R08): put the file back, or run"
+            " the campaign anew in another folder with --out."
         )
     return secret
 

@@ -10,20 +10,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
+
+from scipy.special import chdtri
 
 from equipoise_protocol import spending
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.exact import exact_log
 from equipoise_protocol.multiplicity import smallest_level
 from equipoise_protocol.power import Truth, blocks_for_difference, blocks_for_verdict
-from equipoise_protocol.replanning import SMALLEST_DEVIATION, upper_limit_of_deviation
+from equipoise_protocol.replanning import SMALLEST_DEVIATION
 from equipoise_protocol.rule import DecisionRule
 from equipoise_protocol.spec import CampaignSpec
 
-BASIS_POINTS = 10_000
+BASIS_POINTS: Final = 10_000
+
+CONFIDENCE: Final = 0.8
+"""Of the upper limit of a pilot's standard deviation (Browne 1995, Statistics in Medicine 14)."""
 
 REPEATED_SHARE = 0.05
 """Blocks that are void for reasons nobody planned, and run again; a busy machine has more."""
+
+INTAKE_SECONDS = 0.3
+"""Of a block outside the runner's own clock: its record written, checked, and taken in."""
 
 DEFAULT_REPORT_SECONDS = 6.0
 """Judging, the report's plots, and verifying nothing: measured for campaigns of 10 to 60 blocks."""
@@ -34,7 +43,9 @@ class PilotBlock:
     """One exploratory block of a question."""
 
     wall_seconds: float
-    """From the start of the runner to its record, as the campaign will spend it."""
+    """From the question to the record, as the campaign will spend it."""
+    whole_seconds: float
+    """Of the block by the runner's own clock: without the start of a runner."""
     run_log_seconds: tuple[tuple[float, ...], ...]
     """Log of each run's seconds a call, for the honest baseline and the treatment; empty: none."""
     treatment_refused: bool = False
@@ -42,7 +53,7 @@ class PilotBlock:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """The pilot blocks of one question, the first of which may have prepared the caches."""
+    """The pilot blocks of one question; the first one may have started a runner and compiled."""
 
     comparison: str
     node_class: str
@@ -67,14 +78,14 @@ class QuestionPrediction:
     node_class: str
     block_seconds: float
     preparation_seconds: float
-    """Spent once, in the first block: compiled kernels, cold files."""
+    """Spent once, in the first block: a runner's start, compiled kernels, cold files."""
     planned_blocks: int
     expected_blocks: float
     """With drills and the expected repeats; fewer where the pilot saw the treatment refused."""
     seconds: float
     deviation: Deviation | None
     blocks_for_minimum_effect: int | None
-    """Estimation blocks that tell the minimum effect from no effect; None: out of reach, unknown."""
+    """Estimation blocks that tell the minimum effect from none; None: out of reach, or unknown."""
     blocks_for_equivalence: int | None
     """Estimation blocks that show equivalence where there is no difference at all."""
 
@@ -90,9 +101,7 @@ class Prediction:
     @property
     def seconds(self) -> float:
         """The whole, from the command to its prompt."""
-        return (
-            sum(one.seconds for one in self.questions) + self.start_seconds + self.report_seconds
-        )
+        return sum(one.seconds for one in self.questions) + self.start_seconds + self.report_seconds
 
 
 def predict(
@@ -143,7 +152,7 @@ def deviation_of(blocks: Sequence[PilotBlock]) -> Deviation | None:
     spread = max(spread, SMALLEST_DEVIATION)
     return Deviation(
         estimate=spread,
-        upper=upper_limit_of_deviation(spread, degrees_of_freedom=degrees),
+        upper=spread * math.sqrt(degrees / float(chdtri(degrees, CONFIDENCE))),
         degrees_of_freedom=degrees,
     )
 
@@ -166,22 +175,22 @@ def warnings(spec: CampaignSpec, prediction: Prediction) -> tuple[str, ...]:
                 count = "more blocks than can be planned" if needed is None else f"{needed} blocks"
                 found.append(
                     f"{name} has {spec.design.blocks} blocks, and needs {count} to {what} with 90 %"
-                    " power at the pilot's spread: plan more blocks or values, a quieter machine, or"
-                    " a larger effect."
+                    " power at the pilot's spread: plan more blocks or values, a quieter machine,"
+                    " or a larger effect."
                 )
     return tuple(found)
 
 
 def _question(spec: CampaignSpec, pilot: Pilot) -> QuestionPrediction:
     design = spec.design
-    first, later = pilot.blocks[0].wall_seconds, [one.wall_seconds for one in pilot.blocks[1:]]
-    usual = median(later) if later else first
+    first, later = pilot.blocks[0], [one.wall_seconds for one in pilot.blocks[1:]]
+    usual = median(later) if later else first.whole_seconds + INTAKE_SECONDS
     planned = design.selection_blocks + design.blocks
     refused = any(block.treatment_refused for block in pilot.blocks)
     measured = min(planned, design.refusals_to_stop) if refused else planned
     drilled = len({drill.block for drill in design.drills if drill.block <= measured})
     expected = (measured + drilled) * (1 + REPEATED_SHARE)
-    preparation = max(0.0, first - usual)
+    preparation = max(0.0, first.wall_seconds - usual)
     deviation = deviation_of(pilot.blocks)
     rule = _rule(spec)
     return QuestionPrediction(

@@ -42,7 +42,7 @@ def progress(
         block_seconds: wall times of the blocks measured so far, by question.
     """
     owed = schedule.owed_keys(registration, state)
-    done = len({one.key for one in state.attempts if schedule.is_settled(registration, state, one.key)})
+    done = len(schedule.settled_keys(registration, state))
     everything = [seconds for many in block_seconds.values() for seconds in many]
     left: float | None = None
     if everything:

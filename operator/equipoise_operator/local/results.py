@@ -21,6 +21,8 @@ from equipoise_protocol.verdict import Verdicts
 
 AttemptName = tuple[str, str, int, int]
 
+NANOSECONDS = 1e9
+
 
 def verdicts_of(data: ReportData) -> Verdicts:
     """The newest verdict of each question, and the portability verdicts. Pure."""

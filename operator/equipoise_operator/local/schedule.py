@@ -1,12 +1,12 @@
 """What a local campaign does next, from its registration and what the ledger holds.
 
-Called by the executor before every step, so that a campaign that was killed goes on where it was. Pure: no
-clock, no disk; the order of blocks is the protocol's (`plan.block_keys`).
+Called by the executor before every step, so that a campaign that was killed goes on where it was.
+Pure: no clock, no disk; the order of blocks is the protocol's (`plan.block_keys`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -87,7 +87,7 @@ class MeasureBlock:
 
 @dataclass(frozen=True, slots=True)
 class TakeLook:
-    """Compute the verdicts of a registered look: the whole campaign's, as its error rate is shared."""
+    """Compute the verdicts of a registered look: the whole campaign's, which shares an error rate."""
 
     look: int
 
@@ -107,9 +107,10 @@ def next_action(
 ) -> Action:
     """The next step of a campaign. Pure.
 
-    A look that is due comes before any block, so that a question which it ends is not measured on. Void
-    and rejected attempts count against the registered number of attempts. Lost ones don't, or killing the
-    program would end a campaign; each of them has its own number and seed all the same (R08).
+    A look that is due comes before any block, so that a question which it ends is not measured on.
+    Void and rejected attempts count against the registered number of attempts. Lost ones don't, or
+    killing the program would end a campaign; each of them has its own number and seed all the same
+    (R08).
 
     Args:
         registration: the frozen campaign.
@@ -120,7 +121,7 @@ def next_action(
     due = _due_look(registration, state)
     if due is not None:
         return due
-    owed = next(_owed_blocks(registration, state), None)
+    owed = _next_block(registration, state)
     if owed is None:
         return Finish(Ending.COMPLETE)
     if abort:
@@ -150,7 +151,8 @@ def has_ended(state: LedgerState, question: Question, *, by_look: int = MOST_LOO
 def looks_taken(registration: Registration, state: LedgerState) -> int:
     """How many looks are complete: each question has a verdict of it, or had ended before. Pure.
 
-    A program killed while it wrote a look's verdicts leaves that look incomplete, and it is taken again.
+    A program killed while it wrote a look's verdicts leaves that look incomplete, and it is taken
+    again.
     """
     complete = 0
     while complete < registration.spec.design.looks and all(
@@ -163,47 +165,58 @@ def looks_taken(registration: Registration, state: LedgerState) -> int:
     return complete
 
 
-def is_settled(registration: Registration, state: LedgerState, key: BlockKey) -> bool:
-    """Whether a block needs no further attempt: valid, or out of attempts. Pure."""
-    attempts = [one for one in state.attempts if one.key == key]
-    if any(one.outcome is Outcome.VALID for one in attempts):
-        return True
-    spent = sum(one.outcome in (Outcome.VOID, Outcome.REJECTED) for one in attempts)
-    highest = max((one.number for one in attempts), default=0)
-    return spent >= registration.spec.retries.attempts_per_block or highest >= MOST_ATTEMPTS
+def settled_keys(registration: Registration, state: LedgerState) -> frozenset[BlockKey]:
+    """Blocks that need no further attempt: valid, or out of attempts. Pure."""
+    by_key: defaultdict[BlockKey, list[Attempt]] = defaultdict(list)
+    for attempt in state.attempts:
+        by_key[attempt.key].append(attempt)
+    most = registration.spec.retries.attempts_per_block
+    return frozenset(key for key, attempts in by_key.items() if _is_settled(attempts, most))
 
 
 def owed_keys(registration: Registration, state: LedgerState) -> tuple[BlockKey, ...]:
     """Blocks that are still to be measured, in the order of measuring. Pure."""
+    settled = settled_keys(registration, state)
+    closed = state.stopped | {one for one in questions(registration) if has_ended(state, one)}
     return tuple(
         key
         for key in block_keys(registration)
-        if not has_ended(state, _question(key))
-        and _question(key) not in state.stopped
-        and not is_settled(registration, state, key)
+        if key not in settled and _question(key) not in closed
     )
+
+
+def _is_settled(attempts: list[Attempt], most: int) -> bool:
+    if any(one.outcome is Outcome.VALID for one in attempts):
+        return True
+    spent = sum(one.outcome in (Outcome.VOID, Outcome.REJECTED) for one in attempts)
+    return spent >= most or max(one.number for one in attempts) >= MOST_ATTEMPTS
 
 
 def _question(key: BlockKey) -> Question:
     return Question(key.comparison, key.node_class)
 
 
-def _owed_blocks(registration: Registration, state: LedgerState) -> Iterator[MeasureBlock]:
-    for key in owed_keys(registration, state):
-        before = max((one.number for one in state.attempts if one.key == key), default=0)
-        yield MeasureBlock(key, attempt=before + 1)
+def _next_block(registration: Registration, state: LedgerState) -> MeasureBlock | None:
+    owed = owed_keys(registration, state)
+    if not owed:
+        return None
+    before = max((one.number for one in state.attempts if one.key == owed[0]), default=0)
+    return MeasureBlock(owed[0], attempt=before + 1)
 
 
 def _due_look(registration: Registration, state: LedgerState) -> TakeLook | None:
-    """The next look, once every block that it uses is settled for every question that is still open."""
+    """The next look, once every block that it uses is settled for every open question."""
     design = registration.spec.design
     look = looks_taken(registration, state) + 1
-    still_open = [one for one in questions(registration) if not has_ended(state, one, by_look=look - 1)]
+    still_open = [
+        one for one in questions(registration) if not has_ended(state, one, by_look=look - 1)
+    ]
     if look > design.looks or not still_open:
         return None
     last = design.selection_blocks + spending.looks(design.blocks, design.looks)[look - 1]
+    settled = settled_keys(registration, state)
     reached = all(
-        is_settled(registration, state, BlockKey(block, question.comparison, question.node_class))
+        BlockKey(block, question.comparison, question.node_class) in settled
         for question in still_open
         if question not in state.stopped
         for block in range(1, last + 1)

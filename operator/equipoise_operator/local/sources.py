@@ -1,7 +1,7 @@
 """The texts that a campaign's sources name, and every one that can't be read, all at once.
 
-Called by `campaign_file` before anything is registered. Works on the raw documents, so that a fault in
-one part of a file doesn't hide an unreadable source in another. It never runs a source.
+Called by `campaign_file` before anything is registered. Works on the raw documents, so that a fault
+in one part of a file doesn't hide an unreadable source in another. It never runs a source.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def resolve(
     config_maps: Mapping[tuple[str, str], str],
     read_artefact: ReadArtefact,
 ) -> tuple[dict[tuple[str, str], str], tuple[Fault, ...]]:
-    """Text of each source by (comparison, arm or empty for the problem), and the faults of the others.
+    """Text of each source by (comparison, arm or empty for the problem), and the faults of the
+    others.
 
     Args:
         campaign: the raw Campaign document.
@@ -170,7 +171,7 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def _check_problem(text: str) -> None:
-    """The problem file is trusted and runs first: what would fail in every block is said at once."""
+    """The problem file is trusted and runs first: what would fail in every block is said now."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:

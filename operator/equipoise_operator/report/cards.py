@@ -71,13 +71,13 @@ class Card:
     label: str
     sign: str
     sentence: str
+    reasons: tuple[str, ...]
     headline: Figure | str
-    caption: Words
+    """Empty where there is no ratio to show."""
+    caption: tuple[Words, ...]
+    """Lines below the headline."""
     strawman: Words
     """Empty where there is no naive ratio."""
-    reasons: tuple[Fact, ...]
-    needed: Words
-    """For an inconclusive one: how many blocks would decide."""
     facts: tuple[Fact, ...]
     ratios: tuple[RatioRow, ...]
     refusals: tuple[Refusal, ...]
@@ -101,8 +101,7 @@ def card(question: Question, *, rule: Decision) -> Card:
         headline=headline,
         caption=caption,
         strawman=_strawman(verdict),
-        reasons=tuple(Fact(reason.value, (words.REASONS[reason],)) for reason in verdict.reasons),
-        needed=_needed(verdict),
+        reasons=tuple(reason.value for reason in verdict.reasons),
         facts=_facts(verdict, rule),
         ratios=_ratios(verdict),
         refusals=refusals(verdict),
@@ -161,11 +160,10 @@ def _waiting(question: Question) -> Card:
             f"{question.treatment} on {question.node_class} has not been judged yet: a registered look"
             " is still to come."
         ),
-        headline=sentence.NO_FIGURE,
-        caption=(f"{sentence.counted(valid, 'block')} so far",),
-        strawman=(),
         reasons=(),
-        needed=(),
+        headline="…",
+        caption=((f"{sentence.counted(valid, 'block')} so far",),),
+        strawman=(),
         facts=(),
         ratios=(),
         refusals=(),
@@ -173,20 +171,20 @@ def _waiting(question: Question) -> Card:
     )
 
 
-def _headline(verdict: Verdict, rule: Decision) -> tuple[Figure | str, Words]:
+def _headline(verdict: Verdict, rule: Decision) -> tuple[Figure | str, tuple[Words, ...]]:
     given = verdict.honest_ratio
     shown = sentence.ratio(given) if given is not None else None
     match verdict.verdict:
         case VerdictKind.EQUIVALENCE:
             margin = sentence.margin_text(rule.equivalence_margin_basis_points)
-            return sentence.NO_DIFFERENCE, (margin,)
+            return sentence.NO_DIFFERENCE, ((margin,),)
         case VerdictKind.IMPROVEMENT | VerdictKind.REGRESSION if shown is not None:
             times = Figure(shown.estimate.value, f"{shown.estimate}×")
-            return times, (f"{shown.level} interval ", shown.low, " to ", shown.high)
+            return times, ((shown.low, " to ", shown.high), (f"{shown.level} interval",))
         case VerdictKind.INCONCLUSIVE if shown is not None:
-            return "?", ("anywhere from ", shown.low, " to ", shown.high)
+            return "?", ((shown.low, " to ", shown.high), (f"{shown.level} interval",))
         case _:
-            return sentence.NO_FIGURE, ("no ratio",)
+            return "", ()
 
 
 def _strawman(verdict: Verdict) -> Words:
@@ -202,19 +200,9 @@ def _strawman(verdict: Verdict) -> Words:
     )
 
 
-def _needed(verdict: Verdict) -> Words:
-    if verdict.blocks_needed is None:
-        return ()
-    return (
-        "About ",
-        Figure(verdict.blocks_needed, sentence.counted(verdict.blocks_needed, "block")),
-        " in all would decide it with 90 % power; register a campaign of that size.",
-    )
-
-
 def _facts(verdict: Verdict, rule: Decision) -> tuple[Fact, ...]:
     blocks = verdict.blocks
-    facts = [
+    facts: list[Fact] = [
         Fact(
             "Blocks",
             (
@@ -239,11 +227,15 @@ def _facts(verdict: Verdict, rule: Decision) -> tuple[Fact, ...]:
                 (
                     "baseline at ",
                     sentence.multiple(verdict.headroom.ratio),
-                    f" the {verdict.headroom.bound} wall{at_wall}",
+                    f" the {words.WALLS.get(verdict.headroom.bound, '')} wall{at_wall}",
                 ),
             )
         )
-    facts.append(Fact("Look", (_look(verdict),)))
+    if verdict.blocks_needed is not None:
+        needed = Figure(verdict.blocks_needed, sentence.counted(verdict.blocks_needed, "block"))
+        facts.append(Fact("Would decide", (needed, " in all")))
+    if verdict.looks > 1:
+        facts.append(Fact("Look", (_look(verdict),)))
     return tuple(facts)
 
 

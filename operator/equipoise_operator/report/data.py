@@ -170,7 +170,7 @@ def gather(ledger: Ledger, *, registration: str | None = None) -> ReportData:
         registration_digest=wanted,
         plans=tuple(one for one in plans if one.identity.registration_digest == wanted),
         records=tuple(one for one in records if one.record.identity.registration_digest == wanted),
-        rejections=tuple(one for one in rejections if one.registration_digest == wanted),
+        rejections=tuple(one for one in rejections if one.claimed.registration_digest == wanted),
         verdicts=tuple(one for one in verdicts if one.registration_digest == wanted),
         portability=tuple(one for one in portability if one.registration_digest == wanted),
         secret=secrets.get(wanted),

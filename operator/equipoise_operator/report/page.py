@@ -81,6 +81,7 @@ class Page:
     data: ReportData
     campaign: str
     question: str
+    registered_at: str
     status: str
     cards: tuple[Card, ...]
     benches: tuple[Bench, ...]
@@ -105,6 +106,7 @@ def page(data: ReportData) -> Page:
         data=data,
         campaign=data.registration.campaign,
         question=spec.question,
+        registered_at=sentence.moment(data.registration.registered_at),
         status=_status(data),
         cards=shown,
         benches=tuple(
@@ -147,7 +149,9 @@ def _bench(question: Question, card: Card, *, cap: int) -> Bench:
             for arm, cv in cvs.items()
         ),
         clocks=tuple(
-            ArmLine(one.arm, _farthest(one.deviations), f"bound {bound}")
+            ArmLine(
+                one.arm, sentence.deviation(max(one.deviations, key=abs)), f"bound {bound}"
+            )
             for one in bench.clocks(question)
         ),
         distances=tuple(
@@ -161,17 +165,12 @@ def _bench(question: Question, card: Card, *, cap: int) -> Bench:
         wall=""
         if headroom is None
         else (
-            f"{headroom.bound} wall {sentence.seconds(headroom.wall_seconds)}"
-            + (": at the wall" if headroom.saturated else "")
+            f"{words.WALLS.get(headroom.bound, '').capitalize()} wall"
+            f" {sentence.seconds(headroom.wall_seconds)}"
+            + ("; the baseline is at the wall" if headroom.saturated else "")
         ),
         shares=tuple((one.name, sentence.percent(one.share)) for one in bench.shares(question)),
     )
-
-
-def _farthest(deviations: tuple[float, ...]) -> Figure:
-    value = max(deviations, key=abs)
-    sign = "−" if value < 0 else "+"
-    return Figure(value, f"{sign}{sentence.percent(abs(value))}")
 
 
 def _attempt(row: bench.BlockRow) -> AttemptLine:

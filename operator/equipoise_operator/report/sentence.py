@@ -65,7 +65,7 @@ def ratio(given: Ratio) -> RatioText:
     low, estimate, high = (
         Figure(value, f"{value:,.{decimals}f}") for value in (given.low, given.estimate, given.high)
     )
-    level = percent(given.level_basis_points / 10_000, digits=4)
+    level = basis_points(given.level_basis_points)
     return RatioText(estimate=estimate, low=low, high=high, level=level)
 
 
@@ -74,9 +74,15 @@ def multiple(value: float) -> Figure:
     return Figure(value, f"{_significant(value, 3)}×")
 
 
-def percent(share: float, *, digits: int = 2) -> str:
-    """0.0123 as `1.2 %`."""
-    return f"{_significant(share * 100, digits)}{NARROW_SPACE}%"
+def percent(share: float) -> str:
+    """0.0123 as `1.2 %`: two significant digits."""
+    return f"{_significant(share * 100, 2)}{NARROW_SPACE}%"
+
+
+def deviation(share: float) -> Figure:
+    """A signed deviation in percent, to a hundredth: below that, clocks and machines only rustle."""
+    sign = "−" if share < 0 else "+"
+    return Figure(share, f"{sign}{abs(share) * 100:.2f}{NARROW_SPACE}%")
 
 
 def percentage(share: float) -> Figure:
@@ -103,7 +109,7 @@ def seconds(value: float) -> Figure:
 def size(value: int) -> str:
     """Bytes in the binary unit that suits them."""
     unit, name = next((one for one in _BYTES if value >= one[0]), (1, "B"))
-    return f"{_significant(value / unit, 3)}{NARROW_SPACE}{name}"
+    return f"{value / unit:.4g}{NARROW_SPACE}{name}"
 
 
 def rate(value: float, unit: str) -> str:
@@ -128,15 +134,19 @@ def counted(count: int, noun: str) -> str:
     return f"{count}{NARROW_SPACE}{noun}{'' if count == 1 else 's'}"
 
 
+def moment(stamp: str) -> str:
+    """A UTC time of RFC 3339 as people write it; anything else as it is."""
+    return stamp.replace("T", " ").removesuffix("Z") + " UTC" if stamp.endswith("Z") else stamp
+
+
 def short(digest: str) -> str:
     """A digest's first twelve hexadecimal digits, enough to tell it apart on a page."""
     return digest.removeprefix("sha256:")[:12]
 
 
 def _significant(value: float, digits: int) -> str:
-    # Trailing zeros are dropped, and no exponent is shown: people read these.
+    # No exponent: people read these. Trailing zeros stay, since they say how sure the digits are.
     if value == 0:
         return "0"
     decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
-    shown = f"{value:,.{decimals}f}"
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+    return f"{value:,.{decimals}f}"

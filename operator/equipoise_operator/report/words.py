@@ -11,8 +11,6 @@ from typing import Final
 
 from equipoise_protocol.vocabulary import (
     PortabilityKind,
-    Reason,
-    RunStatus,
     Separation,
     VerdictKind,
 )
@@ -44,38 +42,10 @@ TRANSFER_NAMES: Final[Mapping[PortabilityKind, str]] = MappingProxyType(
     }
 )
 
-REASONS: Final[Mapping[Reason, str]] = MappingProxyType(
-    {
-        Reason.SATURATED: (
-            "The honest baseline is at the wall: the machine allows nothing faster, so that no"
-            " treatment could win here."
-        ),
-        Reason.UNSTABLE: (
-            "Runs of an arm scatter more than the registered cap allows, or void blocks gather on"
-            " one arm: that is a property of the arm, not of the machine."
-        ),
-        Reason.QUARANTINED: (
-            "The ratio is above the breaker: too good to count before it was measured again cold."
-        ),
-        Reason.UNDERPOWERED: (
-            "There are too few blocks to tell a difference from none at the registered error rate."
-        ),
-        Reason.CANDIDATE_REFUSED: (
-            "The candidate broke a rule of the protocol; it can't win, however fast it looks."
-        ),
-        Reason.CANDIDATE_FAILED: "The candidate did not run to its end.",
-        Reason.NO_HONEST_BASELINE: (
-            "No honest baseline gave valid runs, so that there is nothing worth comparing with."
-        ),
-        Reason.TOO_FEW_BLOCKS: "Fewer valid blocks are there than were registered.",
-        Reason.ANCHOR_MISSED: (
-            "The machine did not reproduce an anchor of its node class, so that its blocks don't count."
-        ),
-        Reason.SMALLER_THAN_MINIMUM_EFFECT: (
-            "There is a difference, and it is smaller than the registered smallest effect worth having."
-        ),
-    }
+WALLS: Final[Mapping[str, str]] = MappingProxyType(
+    {"Memory": "memory", "Compute": "compute", "NoOp": "no-op"}
 )
+"""What makes a wall, within a sentence."""
 
 SEPARATIONS: Final[Mapping[Separation, str]] = MappingProxyType(
     {
@@ -88,19 +58,6 @@ SEPARATIONS: Final[Mapping[Separation, str]] = MappingProxyType(
             " candidate could have reached files and processes of that user. Start the campaign as root"
             " for the full separation."
         ),
-    }
-)
-
-STATUSES: Final[Mapping[RunStatus, str]] = MappingProxyType(
-    {
-        RunStatus.COMPLETED: "completed",
-        RunStatus.LOAD_ERROR: "could not be loaded",
-        RunStatus.COMPILE_ERROR: "could not be compiled",
-        RunStatus.CALL_ERROR: "raised in a call",
-        RunStatus.WRONG_OUTPUT_FORM: "returned something of the wrong form",
-        RunStatus.TIMED_OUT: "took too long",
-        RunStatus.DIED: "died",
-        RunStatus.OUT_OF_MEMORY: "ran out of memory",
     }
 )
 

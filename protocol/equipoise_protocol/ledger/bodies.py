@@ -63,10 +63,8 @@ class Rejection(Model):
     """Why something was not admitted. Nothing of it counts, and it isn't dropped in silence (R10)."""
 
     version: Version = 1
-    registration_digest: Digest
-    """Registration that the object claims; it need not be in the ledger."""
     claimed: BlockIdentity
-    """The block that the object says it is."""
+    """The block that the object says it is; its registration need not be in the ledger."""
     ending: Ending
     object_digest: Digest | None
     """Of the sealed record that was refused; None where none came. The artefact folder keeps it."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter_ns
 
 import torch
 
 from equipoise_protocol.vocabulary import KernelMode
 from equipoise_runner import slots
-from equipoise_runner.bench import null, readback
+from equipoise_runner.bench import null, prepared_cache, readback
 from equipoise_runner.bench.request import Request
 from equipoise_runner.bench.wire import calls
 from equipoise_runner.bench.wire.message import LONGEST_WORDS, Failure, Kind, Message, Task
@@ -37,8 +39,13 @@ class CannotGoOn(Exception):  # noqa: N818: told to the collector, then the proc
         self.failure = failure
 
 
-def serve(connection: socket.socket, memory: mmap.mmap, *, task: Task, request: Request) -> None:
-    """Load, then answer until the collector hangs up."""
+def serve(
+    connection: socket.socket, memory: mmap.mmap, *, task: Task, request: Request, prepared: Path
+) -> None:
+    """Load, then answer until the collector hangs up.
+
+    `prepared`: where the compile cache for held-out shapes appears when they are shown.
+    """
 
     def send(message: Message) -> None:
         connection.send(message.encode())
@@ -47,7 +54,8 @@ def serve(connection: socket.socket, memory: mmap.mmap, *, task: Task, request: 
     try:
         called, ready = _null(request) if task is Task.NULL else _loaded(request)
         send(ready)
-        _answer(connection, memory, called=called, compiles=request.mode is KernelMode.COMPILE)
+        compiles = request.mode is KernelMode.COMPILE
+        _answer(connection, memory, called=called, compiles=compiles, prepared=prepared)
     except CannotGoOn as fault:
         send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[-LONGEST_WORDS:]))
 
@@ -85,7 +93,14 @@ def _null(request: Request) -> tuple[Called, calls.Ready]:
     )
 
 
-def _answer(connection: socket.socket, memory: mmap.mmap, *, called: Called, compiles: bool) -> None:
+def _answer(
+    connection: socket.socket,
+    memory: mmap.mmap,
+    *,
+    called: Called,
+    compiles: bool,
+    prepared: Path,
+) -> None:
     """Answer messages. The collector judges by what it sees; only the order of steps matters here."""
     receive, send = connection.recv_into, connection.send
     message = bytearray(calls.Show.layout.size + 1)
@@ -114,7 +129,10 @@ def _answer(connection: socket.socket, memory: mmap.mmap, *, called: Called, com
                 send(answer_of(done, token, ended - began))
                 compiled = True
             elif message[0] == Kind.SHOW:
-                *inputs, slot = slots.tensors_on(memory, calls.Show.decode(view[:length]).places)
+                shown = calls.Show.decode(view[:length])
+                *inputs, slot = slots.tensors_on(memory, shown.places)
+                if shown.held_out:
+                    prepared_cache.merge(prepared, Path(os.environ["XDG_CACHE_HOME"]))
                 if isinstance(called, null.Null):
                     called.show(slot)
                 send(calls.Shown().encode())

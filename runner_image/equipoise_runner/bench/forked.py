@@ -13,15 +13,18 @@ from collections.abc import Callable
 from typing import NoReturn
 
 
-def child(body: Callable[[], object]) -> int:
-    """Fork; run `body` in the child, which ends with 0, or with 1 where `body` fails. The child's id."""
+def child(body: Callable[[], object], *, quiet: bool = False) -> int:
+    """Fork; run `body` in the child, which ends with 0, or with 1 where `body` fails. The child's id.
+
+    `quiet`: a failure is an answer, so say nothing on standard error.
+    """
     process = os.fork()
     if process:
         return process
-    _end_with(body)
+    _end_with(body, quiet=quiet)
 
 
-def _end_with(body: Callable[[], object]) -> NoReturn:
+def _end_with(body: Callable[[], object], *, quiet: bool) -> NoReturn:
     code = 1
     try:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -29,7 +32,8 @@ def _end_with(body: Callable[[], object]) -> NoReturn:
         body()
         code = 0
     except BaseException as fault:  # noqa: BLE001: nothing may pass; it would run the parent's code
-        sys.stderr.write(f"equipoise: {type(fault).__name__}: {fault}\n")
-        sys.stderr.flush()
+        if not quiet:
+            sys.stderr.write(f"equipoise: {type(fault).__name__}: {fault}\n")
+            sys.stderr.flush()
     finally:
         os._exit(code)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from equipoise_runner import linux
@@ -23,13 +24,20 @@ FOREVER_SECONDS = 7 * 86_400.0
 
 
 def launch(collector: Channel, *, cache: Path | None) -> None:
-    """Serve one collector until it hangs up."""
+    """Serve one collector until it hangs up.
+
+    `cache`: folder of prepared caches; None: one that goes with this launcher.
+    """
+    if cache is None:
+        with tempfile.TemporaryDirectory(prefix="equipoise-cache-") as folder:
+            launch(collector, cache=Path(folder))
+        return
     linux.forbid_inspection()
     linux.adopt_orphans()
     try:
         wanted = collector.expect(control.Open, seconds=FOREVER_SECONDS)
-        sandbox = best_sandbox(cache)
         template = Template.load(wanted)
+        sandbox = best_sandbox(cache)
         collector.send(control.Loaded(separate=sandbox.separate))
         while True:
             _serve(collector, template=template, sandbox=sandbox)
@@ -43,7 +51,7 @@ def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:
     received = collector.receive(seconds=FOREVER_SECONDS)
     if received.content[0] == Kind.LOOK:
         key = control.Look.decode(received.content).key
-        collector.send(control.Found(sandbox.has_prepared(key)))
+        collector.send(control.Found(sandbox.caches.find(key) is not None))
         return
     start = control.Start.decode(received.content)
     if len(received.descriptors) != control.START_DESCRIPTORS:

@@ -20,14 +20,18 @@ OUT_OF_MEMORY_SCORE = 1_000
 """The kernel's out-of-memory killer takes this process first."""
 
 
-def apply(*, threads: int, own_user: bool) -> None:
+def apply(*, memory_bytes: int, threads: int, own_user: bool) -> None:
     """Set the limits of the calling process; all that it forks has them, too.
 
-    Processes are counted by user id, so that limit is set only where the run has one of its own.
+    Args:
+        memory_bytes: address space that the process may add to what it has now.
+        threads: of the class.
+        own_user: whether the run has a user id of its own; only then are processes limited, because
+            the kernel counts them by user.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
-    space = _address_space_bytes() + int(SHARE_OF_MEMORY * available_memory_bytes())
+    space = _address_space_bytes() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     if own_user:
         most = FEWEST_PROCESSES + PROCESSES_A_THREAD * threads

@@ -1,10 +1,13 @@
-"""The sandbox of an ordinary user: own session, limits, no IP sockets; no user id of its own.
+"""The sandbox of an ordinary user: limits, Landlock, system call filter; no user id of its own.
 
-What it can't do stands in the record as `Separation.SAME_USER`.
+Also of root where namespaces are refused, as in most containers; the run then gets a user id of its own
+if that user can read the interpreter. Either way the grade is `Separation.SAME_USER`, since processes
+and network are shared with the collector's side.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -12,82 +15,142 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise_runner import linux
-from equipoise_runner.bench import census, limits
-from equipoise_runner.bench.sandbox import Left
+from equipoise_runner.bench import census, forked, landlock, limits, needed, oom, seccomp, users
+from equipoise_runner.bench.prepared_cache import PreparedCaches, merge
+from equipoise_runner.bench.sandbox import CacheKeys, Left
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108: looked at, not written to
+KERNEL_FILES = (Path("/proc"), Path("/sys"))
 
 
 @dataclass(slots=True)
 class Ordinary:
-    """One run's sandbox without privileges."""
+    """One run's sandbox without namespaces."""
 
-    cache: Path | None
+    caches: PreparedCaches
+    own_user: bool = False
+    user: int = field(default_factory=os.getuid)
     separate: bool = field(default=False, init=False)
-    own_user: bool = field(default=False, init=False)
-    _scratch: Path = field(default=Path(), init=False)
-    _root: int = field(default=0, init=False)
+    _keys: CacheKeys = field(default_factory=CacheKeys, init=False)
+    _folders: tuple[Path, ...] = field(default=(), init=False)
+    _place: Path = field(default=Path(), init=False)
     _shared_before: frozenset[str] = field(default=frozenset(), init=False)
+    _kills: int = field(default=0, init=False)
 
     def for_run(self, number: int) -> Ordinary:
-        """Each run has its own scratch folder; the number isn't needed."""
-        del number
-        return Ordinary(self.cache)
+        """A sandbox with a folder of its own and, where possible, a user id of its own."""
+        if self.own_user:
+            return Ordinary(self.caches, own_user=True, user=users.for_run(number))
+        return Ordinary(self.caches)
 
-    def has_prepared(self, key: str) -> bool:
-        return False
-
-    def enclose(self) -> None:
+    def enclose(self, keys: CacheKeys) -> None:
+        """A folder for scratch; orphans of the run come to the supervisor."""
+        self._keys = keys
+        self._folders = needed.interpreter()
+        self._kills = oom.kills()
         linux.adopt_orphans()
-        self._scratch = Path(tempfile.mkdtemp(prefix="equipoise-run-"))
+        self._place = Path(tempfile.mkdtemp(prefix="equipoise-run-"))
         for name in limits.FOLDERS:
-            (self._scratch / name).mkdir()
-        self._shared_before = _own_shared_memory()
+            (self._place / "scratch" / name).mkdir(parents=True)
+        prepared = self.caches.find(keys.timed)
+        if prepared is not None:
+            merge(prepared, self._place / "scratch" / "cache")
+        if self.own_user:
+            self._place.chmod(0o711)
+            for place, _folders, files in os.walk(self._place / "scratch"):
+                for path in (Path(place), *(Path(place, name) for name in files)):
+                    os.chown(path, self.user, self.user)
+        self._shared_before = self._shared()
 
-    def furnish(self, cache_key: str) -> None:
-        pass
+    def furnish(self) -> None:
+        """The view is the machine's own; Landlock narrows it later."""
 
     def scratch(self) -> str:
-        return str(self._scratch)
+        """A temporary folder."""
+        return str(self._place / "scratch")
+
+    def prepared(self) -> str:
+        """There from `reveal` on."""
+        return str(self._place / "prepared")
 
     def drop(self) -> None:
+        """Give up what can be given up, and the sight of most files."""
+        if self.own_user:
+            os.setgroups([])
+            os.setresgid(self.user, self.user, self.user)
+            os.setresuid(self.user, self.user, self.user)
         linux.allow_inspection()
         linux.renounce_privileges()
+        if landlock.version():
+            landlock.restrict(
+                readable=(*needed.SYSTEM, *needed.SETTINGS, *self._folders, *KERNEL_FILES, self._place),
+                writable=(Path(self.scratch()),),
+                devices=needed.DEVICES,
+            )
 
     def lock(self) -> None:
-        pass
+        """The system call filter."""
+        seccomp.apply(ipc=False)
 
     def started(self, root: int) -> None:
-        self._root = root
+        """The reaper needs no special treatment: it is among the supervisor's descendants."""
 
     def reveal(self) -> None:
-        pass
+        """Bring in what was prepared for held-out shapes."""
+        held_out = self.caches.find(self._keys.held_out)
+        if held_out is not None:
+            merge(held_out, Path(self.prepared()))
 
     def count(self) -> Left:
-        living = census.descendants(os.getpid())
+        """Descendants; this user's new objects in /dev/shm. Files can't be told from other programs'."""
         return Left(
-            processes=max(0, len(living) - 2),
-            shared_memory=len(_own_shared_memory() - self._shared_before),
+            processes=max(0, len(self._living()) - 2),
+            shared_memory=len(self._shared() - self._shared_before),
             files=0,
         )
 
     def killed_for_memory(self) -> bool:
-        return False
+        """Whether the machine's count of such kills has grown."""
+        return oom.kills() > self._kills
 
-    def clear(self, *, keep: bool) -> bool:
-        gone = census.end_all(lambda: census.descendants(os.getpid()))
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        return gone and not self._scratch.exists()
+    def clear(self, *, keep: str) -> bool:
+        """Kill all descendants and remove the folder."""
+        gone = census.end_all(self._living)
+        if keep and gone:
+            base = self.caches.find(self._keys.timed)
+            self.caches.keep(self._place / "scratch" / "cache", key=keep, base=base)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self._place)
+        return gone and not self._place.exists() and not self._shared() - self._shared_before
+
+    def _living(self) -> frozenset[int]:
+        return census.descendants(os.getpid()) | (census.of_user(self.user) if self.own_user else frozenset())
+
+    def _shared(self) -> frozenset[str]:
+        """Names of the run's user's objects in /dev/shm.
+
+        Where Landlock keeps the arm away from there, new ones are other programs' and don't count.
+        """
+        if landlock.version() or not SHARED_MEMORY.is_dir():
+            return frozenset()
+        found = set()
+        with os.scandir(SHARED_MEMORY) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.stat(follow_symlinks=False).st_uid == self.user:
+                        found.add(entry.name)
+        return frozenset(found)
 
 
-def _own_shared_memory() -> frozenset[str]:
-    """Names of this user's objects in /dev/shm."""
-    found = set()
-    with os.scandir(SHARED_MEMORY) as entries:
-        for entry in entries:
-            try:
-                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                    found.add(entry.name)
-            except FileNotFoundError:
-                continue
-    return frozenset(found)
+def can_drop() -> bool:
+    """Whether this process is root and another user could run this interpreter: tried out in a child."""
+    return os.geteuid() == 0 and os.waitpid(forked.child(_try_to_drop, quiet=True), 0)[1] == 0
+
+
+def _try_to_drop() -> None:
+    user = users.for_run(0)
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    for folder in needed.interpreter():
+        os.listdir(folder)  # noqa: PTH208: whether it can be read is all that is asked

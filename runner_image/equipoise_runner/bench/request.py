@@ -26,8 +26,10 @@ class Request:
     allow_tf32: bool
     init_seed: int
     """Seeds the module's parameters; says nothing of the inputs."""
-    cache_key: str = ""
-    """Names the arm's prepared cache; empty: none is used."""
+    timed_cache: str = ""
+    """Names the arm's prepared cache for the timed shapes; empty: none is used."""
+    held_out_cache: str = ""
+    """Names that for the held-out shapes, which the run sees after the timed calls."""
 
     def descriptor(self) -> int:
         """A descriptor of a sealed file that holds the request."""

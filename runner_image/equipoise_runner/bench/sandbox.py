@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from equipoise_runner.bench.prepared_cache import PreparedCaches
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -20,32 +22,45 @@ class Left:
     files: int
 
 
+@dataclass(frozen=True, slots=True)
+class CacheKeys:
+    """Names of an arm's prepared caches; empty: none."""
+
+    timed: str = ""
+    held_out: str = ""
+
+
 class Sandbox(Protocol):
     """One run's separation."""
 
+    caches: PreparedCaches
     separate: bool
     """Whether runs have namespaces and a user id of their own."""
     own_user: bool
     """Whether the run has a user id of its own."""
 
     def for_run(self, number: int) -> Sandbox:
-        """A fresh one for the run of that number (launcher)."""
+        """A fresh one for the run of that number (launcher's child, the supervisor)."""
         ...
 
-    def has_prepared(self, key: str) -> bool:
-        """Whether a prepared cache is kept for `key` (launcher)."""
-        ...
-
-    def enclose(self) -> None:
+    def enclose(self, keys: CacheKeys) -> None:
         """Enter what the whole run shares (supervisor, before it forks)."""
         ...
 
-    def furnish(self, cache_key: str) -> None:
-        """Make the run's view of the file system and its scratch folder (reaper, before it forks)."""
+    def furnish(self) -> None:
+        """Make the run's view of the file system (reaper, before it forks)."""
+        ...
+
+    def started(self, root: int) -> None:
+        """Note the reaper's id (supervisor)."""
         ...
 
     def scratch(self) -> str:
         """Path of the scratch folder as the arm sees it."""
+        ...
+
+    def prepared(self) -> str:
+        """Path, as the arm sees it, of what was prepared for held-out shapes; there after `reveal`."""
         ...
 
     def drop(self) -> None:
@@ -56,12 +71,8 @@ class Sandbox(Protocol):
         """Forbid system calls, irrevocably and for all threads (arm, last of all)."""
         ...
 
-    def started(self, root: int) -> None:
-        """Note the reaper's id (supervisor)."""
-        ...
-
     def reveal(self) -> None:
-        """Add to the run's cache what was prepared for held-out shapes (supervisor)."""
+        """Let the run see what was prepared for held-out shapes (supervisor)."""
         ...
 
     def count(self) -> Left:
@@ -72,16 +83,23 @@ class Sandbox(Protocol):
         """Whether the kernel killed something for want of memory since the run began (supervisor)."""
         ...
 
-    def clear(self, *, keep: bool) -> bool:
+    def clear(self, *, keep: str) -> bool:
         """Kill and remove everything, look again, and say whether nothing is left (supervisor).
 
-        `keep`: save the run's cache folder as the prepared one first.
+        `keep`: keep the run's cache folder as the prepared one of that key; empty: don't.
         """
         ...
 
 
-def best_sandbox(cache: Path | None) -> Sandbox:
-    """The strongest sandbox that this process can make."""
-    from equipoise_runner.bench.ordinary import Ordinary  # noqa: PLC0415
+def best_sandbox(cache: Path) -> Sandbox:
+    """The strongest sandbox that this process can make, its prepared caches in `cache`.
 
-    return Ordinary(cache)
+    Called when torch has been imported, since what an arm must see follows from that.
+    """
+    # Imported here: both kinds import this module for its types.
+    from equipoise_runner.bench import ordinary, separate  # noqa: PLC0415
+
+    caches = PreparedCaches(cache)
+    if separate.possible():
+        return separate.Separate(caches)
+    return ordinary.Ordinary(caches, own_user=ordinary.can_drop())

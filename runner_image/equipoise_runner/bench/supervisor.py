@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 from equipoise_runner import linux, slots
@@ -19,7 +20,7 @@ from equipoise_runner.bench import arm, forked, limits, reaper
 from equipoise_runner.bench.channel import Channel, Closed, waiting
 from equipoise_runner.bench.request import Request
 from equipoise_runner.bench.request import read as read_request
-from equipoise_runner.bench.sandbox import Sandbox
+from equipoise_runner.bench.sandbox import CacheKeys, Sandbox
 from equipoise_runner.bench.template import Template
 from equipoise_runner.bench.wire import control
 from equipoise_runner.bench.wire.message import LONGEST_WORDS, Garbled, Kind
@@ -37,6 +38,10 @@ class Run:
     memory: int
     request: int
     log: int = field(default_factory=lambda: os.memfd_create("log"))
+    room: int = field(
+        default_factory=lambda: int(limits.SHARE_OF_MEMORY * limits.available_memory_bytes())
+    )
+    """Bytes that the arm's process may allocate."""
 
 
 def supervise(
@@ -49,7 +54,7 @@ def supervise(
     linux.die_with_parent()
     linux.forbid_inspection()
     request = read_request(run.request)
-    sandbox.enclose()
+    sandbox.enclose(CacheKeys(request.timed_cache, request.held_out_cache))
     reports, report = os.pipe()
     root = forked.child(
         lambda: _reap(start, request, run=run, template=template, sandbox=sandbox, report=report)
@@ -127,7 +132,7 @@ def _reap(
     sandbox: Sandbox,
     report: int,
 ) -> NoReturn:
-    sandbox.furnish(request.cache_key)
+    sandbox.furnish()
     reaper.reap(
         lambda: _become_arm(start, request, run=run, template=template, sandbox=sandbox),
         report=report,
@@ -150,7 +155,7 @@ def _become_arm(
     scratch = sandbox.scratch()
     os.environ.update(limits.environment(scratch))
     os.chdir(scratch)
-    limits.apply(threads=template.threads, own_user=sandbox.own_user)
+    limits.apply(memory_bytes=run.room, threads=template.threads, own_user=sandbox.own_user)
     sandbox.drop()
     linux.die_with_parent()
     template.place()
@@ -158,7 +163,7 @@ def _become_arm(
     connection = socket.socket(fileno=run.connection)
     memory = slots.mapped(run.memory)
     os.close(run.memory)
-    arm.serve(connection, memory, task=start.task, request=request)
+    arm.serve(connection, memory, task=start.task, request=request, prepared=Path(sandbox.prepared()))
 
 
 def _bound(log: int) -> None:

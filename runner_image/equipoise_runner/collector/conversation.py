@@ -78,9 +78,9 @@ class Conversation:
         """The arm has loaded its artefact."""
         return self._hear(calls.Ready)
 
-    def show(self, places: tuple[calls.TensorPlace, ...]) -> None:
+    def show(self, places: tuple[calls.TensorPlace, ...], *, held_out: bool = False) -> None:
         """Announce a shape; returns when the arm has tensors on its slots."""
-        self._say(calls.Show(places))
+        self._say(calls.Show(places, held_out))
         self._hear(calls.Shown)
 
     def stop(self) -> int:

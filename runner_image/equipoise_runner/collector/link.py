@@ -60,7 +60,7 @@ class Link:
         self._send(control.Reveal())
         self._answer(control.Revealed, seconds=END_SECONDS)
 
-    def end(self, *, keep: bool = False) -> control.Ended:
+    def end(self, *, keep: str = "") -> control.Ended:
         """End the run under way: count, kill, clear."""
         self._send(control.End(keep=keep))
         return self._answer(control.Ended, seconds=END_SECONDS)

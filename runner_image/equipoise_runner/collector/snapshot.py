@@ -6,7 +6,7 @@ phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -26,34 +26,46 @@ class Snapshot:
     inputs_unchanged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """Secret places of an output. They are read within microseconds of the answer.
+@dataclass(slots=True)
+class Checks:
+    """The checked calls of one stage of a shape, and what was taken at them.
 
-    A candidate that answers first and lets a thread on another CPU write the output just ahead of the
-    collector's copy is late for these; the copy then takes the values as they stood at the glance.
+    A few secret places of the output (`GLANCED`) are read within microseconds of the answer, before the
+    whole is copied: a candidate that answers first and lets a thread on another CPU write the output
+    just ahead of the collector's copy is late for these. The copy keeps the values seen at the glance.
     """
 
-    places: torch.Tensor
+    chosen: frozenset[int]
+    elements: int
+    """Of the output."""
+    draw: Draw
+    taken: list[Snapshot] = field(default_factory=list)
+    _glances: dict[int, torch.Tensor] = field(init=False)
 
-    @classmethod
-    def drawn(cls, elements: int, draw: Draw) -> Glance:
-        """Places in an output of so many elements; none in an empty one."""
-        count = min(GLANCED, elements)
-        return cls(torch.tensor([draw.integer(elements) for _ in range(count)], dtype=torch.int64))
+    def __post_init__(self) -> None:
+        count = min(GLANCED, self.elements)
+        self._glances = {
+            call: torch.tensor([self.draw.integer(self.elements) for _ in range(count)], dtype=torch.int64)
+            for call in sorted(self.chosen)
+        }
+
+    def look(self, call: int, *, slots: list[torch.Tensor], inputs: Tensors) -> None:
+        """If `call` is a chosen one: copy the output now, and compare the inputs with what was written."""
+        places = self._glances.get(call)
+        if places is None:
+            return
+        *input_slots, output = slots
+        flat = output.reshape(-1)
+        seen = flat[places]
+        copy = flat.clone()
+        copy[places] = seen
+        unchanged = all(
+            torch.equal(_raw(slot), _raw(written))
+            for slot, written in zip(input_slots, inputs, strict=True)
+        )
+        self.taken.append(Snapshot(call, copy.view(output.shape), unchanged))
 
 
-def take(
-    call: int, *, slots: list[torch.Tensor], inputs: Tensors, glance: Glance
-) -> Snapshot:
-    """Copy the output now, glance first, and compare the inputs in the slots with what was written."""
-    *input_slots, output = slots
-    flat = output.reshape(-1)
-    seen = flat[glance.places]
-    copy = flat.clone()
-    copy[glance.places] = seen
-    unchanged = all(
-        torch.equal(slot.view(-1).view(torch.uint8), written.reshape(-1).view(torch.uint8))
-        for slot, written in zip(input_slots, inputs, strict=True)
-    )
-    return Snapshot(call, copy.view(output.shape), unchanged)
+def _raw(tensor: torch.Tensor) -> torch.Tensor:
+    """Its bytes: NaN equals itself, and minus zero is not zero."""
+    return tensor.reshape(-1).view(torch.uint8)

@@ -5,7 +5,7 @@ Called by the report's page. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,9 +74,11 @@ def forest(rows: Sequence[Row], *, margin: float, is_narrow: bool, key: str) -> 
     canvas = Canvas(layout.width, bottom + _BOTTOM)
     ends = [end for row in rows for bar in row.bars for end in (bar.low, bar.high)]
     scale = Logarithmic(*padded([*ends, 1 / margin, margin]), *layout.plot)
-    _axis(canvas, scale, margin=margin, bottom=bottom)
-    if not is_narrow:
-        canvas.text((WIDE, 10), "ratio and interval", role=Role.MUTED, size=SMALL, align="right")
+    zones = list(_mark_zones(rows, layout)) if is_narrow else [(float(_TOP), bottom)]
+    _axis(canvas, scale, margin=margin, zones=zones)
+    canvas.text(
+        (layout.width, 10), "ratio and interval", role=Role.MUTED, size=SMALL, align="right"
+    )
     top: float = _TOP
     for row in rows:
         room = layout.width - 8 if is_narrow else layout.plot[0] - 12
@@ -91,17 +93,33 @@ def forest(rows: Sequence[Row], *, margin: float, is_narrow: bool, key: str) -> 
     return canvas.svg(key=key, label=_in_words(rows))
 
 
-def _axis(canvas: Canvas, scale: Logarithmic, *, margin: float, bottom: float) -> None:
-    left, right = scale.start, scale.end
+def _mark_zones(rows: Sequence[Row], layout: _Layout) -> Iterator[tuple[float, float]]:
+    # On a narrow page lines stand only where marks are, so that none crosses a name or a number.
+    top: float = _TOP
+    for row in rows:
+        top += _HEADING
+        for _ in row.bars:
+            yield top + layout.mark - 9, top + layout.mark + 9
+            top += layout.row
+        top += 0 if row.bars else layout.row
+
+
+def _axis(
+    canvas: Canvas, scale: Logarithmic, *, margin: float, zones: Sequence[tuple[float, float]]
+) -> None:
+    left, right, bottom = scale.start, scale.end, canvas.height - _BOTTOM
     band = scale.at(1 / margin), scale.at(margin)
-    canvas.box((band[0], _TOP), (band[1] - band[0], bottom - _TOP), role=Role.BAND)
+    for top, end in zones:
+        canvas.box((band[0], top), (band[1] - band[0], end - top), role=Role.BAND)
     within = f"shaded: equal within {(margin - 1) * 100:.4g} %"
-    canvas.text((left, 10), within, role=Role.MUTED, size=SMALL)
+    canvas.text((0 if left < NARROW / 10 else left, 10), within, role=Role.MUTED, size=SMALL)
     for tick in scale.ticks(7 if right - left > NARROW else 5):
         across = scale.at(tick.value)
-        canvas.line((across, _TOP), (across, bottom))
+        for top, end in zones:
+            canvas.line((across, top), (across, end))
         canvas.text((across, bottom + 13), tick.label, role=Role.MUTED, size=SMALL, align="center")
-    canvas.line((scale.at(1), _TOP), (scale.at(1), bottom), role=Role.INK, width=1.25)
+    for top, end in zones:
+        canvas.line((scale.at(1), top), (scale.at(1), end), role=Role.INK, width=1.25)
     canvas.text((left, bottom + 34), "← worse", role=Role.MUTED, size=SMALL)
     canvas.text((right, bottom + 34), "better →", role=Role.MUTED, size=SMALL, align="right")
     canvas.text(

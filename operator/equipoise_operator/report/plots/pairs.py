@@ -67,7 +67,7 @@ def pairs(  # noqa: PLR0913 - one plot's captions
     left, right = 44, width - 30
     step = (right - left) / len(attempts)
     across = [left + step * (position + 0.5) for position in range(len(attempts))]
-    _ratios(canvas, attempts, across=across, summary=summary, margin=margin)
+    _ratios(canvas, attempts, across=across, baseline=arms[1], summary=summary, margin=margin)
     _times(canvas, attempts, across=across, arms=arms)
     _blocks(canvas, attempts, across=across, step=step)
     return canvas.svg(key=key, label=_in_words(attempts, arms=arms))
@@ -78,15 +78,17 @@ def _ratios(
     attempts: Sequence[Attempt],
     *,
     across: Sequence[float],
+    baseline: str,
     summary: Summary | None,
     margin: float,
 ) -> None:
     top, bottom = _RATIOS
     left, right = 44, canvas.width - 30
-    shown = [one.ratio for one in attempts if one.ratio is not None]
+    # Void blocks don't stretch the axis: their marks stop at its ends.
+    shown = [one.ratio for one in attempts if one.ratio is not None and not one.is_void]
     ends = [summary.low, summary.high] if summary else []
     scale = Logarithmic(*padded([*shown, *ends, 1 / margin, margin]), bottom, top)
-    canvas.text((0, 10), "Ratio to the honest baseline, block by block (log scale)", bold=True)
+    canvas.text((0, 10), fitted(f"Ratio to {baseline}, by block", canvas.width - 30), bold=True)
     canvas.box(
         (left, scale.at(margin)), (right - left, scale.at(1 / margin) - scale.at(margin)), role=Role.BAND
     )
@@ -97,7 +99,7 @@ def _ratios(
         )
     canvas.line((left, scale.at(1)), (right, scale.at(1)), role=Role.INK, width=1.25)
     placed = [
-        (one, (x, scale.at(one.ratio)))
+        (one, (x, scale.within(one.ratio)))
         for one, x in zip(attempts, across, strict=True)
         if one.ratio is not None
     ]
@@ -126,18 +128,20 @@ def _times(
 ) -> None:
     top, bottom = _TIMES
     left, right = 44, canvas.width - 30
+    # Times of void blocks stand in the table of attempts; here they would only stretch the axis.
+    shown = [one for one in attempts if not one.is_void]
     seconds = [
         value
-        for one in attempts
+        for one in shown
         for value in (one.treatment_seconds, one.baseline_seconds)
         if value is not None
     ]
     if not seconds:
-        canvas.text((left, (top + bottom) / 2), "no times", role=Role.MUTED)
+        canvas.text((left, (top + bottom) / 2), "no times of valid blocks", role=Role.MUTED)
         return
     unit, name = next((one for one in _UNITS if max(seconds) >= one[0]), _UNITS[-1])
     scale = Logarithmic(*padded([value / unit for value in seconds]), bottom, top)
-    canvas.text((0, 204), f"Time a call, {name} (log scale)", bold=True)
+    canvas.text((0, 204), f"Time a call, {name}", bold=True)
     _key(canvas, arms)
     for tick in scale.ticks(4):
         canvas.line((left, scale.at(tick.value)), (right, scale.at(tick.value)))
@@ -146,6 +150,8 @@ def _times(
         )
     treated, base = [], []
     for one, x in zip(attempts, across, strict=True):
+        if one.is_void:
+            continue
         ours = scale.at(one.treatment_seconds / unit) if one.treatment_seconds else None
         theirs = scale.at(one.baseline_seconds / unit) if one.baseline_seconds else None
         if ours is not None and theirs is not None:
@@ -185,10 +191,10 @@ def _blocks(
         if one.is_void:
             for top, bottom in (_RATIOS, _TIMES):
                 canvas.line((x, top), (x, bottom), role=Role.ALARM, dashed=True)
-    kinds = ["block, in the order measured"]
-    kinds += ["× void, run again"] if any(one.is_void for one in attempts) else []
-    kinds += ["○ selection only"] if any(not one.counts and not one.is_void for one in attempts) else []
-    canvas.text((44, _HEIGHT - 7), " · ".join(kinds), role=Role.MUTED, size=SMALL)
+    kinds = ["block"]
+    kinds += ["× void"] if any(one.is_void for one in attempts) else []
+    kinds += ["○ selection"] if any(not one.counts and not one.is_void for one in attempts) else []
+    canvas.text((44, _HEIGHT - 7), ", ".join(kinds), role=Role.MUTED, size=SMALL)
 
 
 def _in_words(attempts: Sequence[Attempt], *, arms: tuple[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _WIDE_RATIO: Final = 2.5
@@ -21,14 +21,6 @@ class Tick:
 
     value: float
     label: str
-
-
-class Scale(Protocol):
-    """What a plot asks of an axis."""
-
-    def at(self, value: float) -> float:
-        """The value's pixel."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +56,10 @@ class Logarithmic:
         """The value's pixel."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start + share * (self.end - self.start)
+
+    def within(self, value: float) -> float:
+        """The value's pixel, or the end of the axis that it lies beyond."""
+        return self.at(min(max(value, self.low), self.high))
 
     def ticks(self, most: int = 6) -> tuple[Tick, ...]:
         """Round ratios within the ends, at most `most`; 1 is one of them wherever it is within."""

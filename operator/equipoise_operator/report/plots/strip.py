@@ -47,16 +47,24 @@ def strips(rows: Sequence[Strip], *, bound: float, centre: str, key: str) -> str
     largest = max([bound, *(abs(one) for row in rows for one in row.deviations)]) * 1.12
     scale = Linear(-largest, largest, _LEFT, _RIGHT)
     for tick in scale.ticks(5):
-        x = scale.at(tick.value)
-        canvas.line((x, 18), (x, bottom), role=Role.INK if tick.value == 0 else Role.GRID)
         label = centre if tick.value == 0 else f"{tick.value * 100:+g} %".replace("-", "−")
-        canvas.text((x, bottom + 13), label, role=Role.MUTED, size=SMALL, align="center")
-    for side in (-bound, bound):
-        x = scale.at(side)
-        canvas.line((x, 18), (x, bottom), role=Role.ALARM, dashed=True)
+        at = scale.at(tick.value), bottom + 12
+        canvas.text(at, label, role=Role.MUTED, size=SMALL, align="center")
     for position, row in enumerate(rows):
+        _lines(canvas, scale, bound=bound, top=_ROW * position)
         _strip(canvas, row, scale=scale, top=_ROW * position)
     return canvas.svg(key=key, label=_in_words(rows, bound=bound, centre=centre))
+
+
+def _lines(canvas: Canvas, scale: Linear, *, bound: float, top: float) -> None:
+    # Row by row, so that no line crosses a name or a number.
+    ends = top + 18, top + 43
+    for tick in scale.ticks(5):
+        x = scale.at(tick.value)
+        canvas.line((x, ends[0]), (x, ends[1]), role=Role.INK if tick.value == 0 else Role.GRID)
+    for side in (-bound, bound):
+        x = scale.at(side)
+        canvas.line((x, ends[0]), (x, ends[1]), role=Role.ALARM, dashed=True)
 
 
 def _strip(canvas: Canvas, row: Strip, *, scale: Linear, top: float) -> None:

@@ -16,6 +16,7 @@ VALUES
 ('Registration', '$.spec.design.warmUps', 'integer'),
 ('Registration', '$.spec.design.values', 'integer'),
 ('Registration', '$.spec.design.drills', 'array'),
+('Registration', '$.spec.design.refusalsToStop', 'integer'),
 ('Registration', '$.spec.retries.attemptsPerBlock', 'integer'),
 ('Registration', '$.spec.decision.errorRateBasisPoints', 'integer'),
 ('Registration', '$.spec.decision.maxCrossRunCvBasisPoints', 'integer'),

@@ -42,10 +42,11 @@ BEGIN
     FROM json_each(c.value, '$.readouts') AS r
     WHERE json_extract(r.value, '$.rank') = 'Primary'
   )
-  OR 'inProcessLatency' = (
-    SELECT json_extract(r.value, '$.name')
+  OR EXISTS (
+    SELECT 1
     FROM json_each(c.value, '$.readouts') AS r
     WHERE json_extract(r.value, '$.rank') = 'Primary'
+    AND coalesce(json_extract(r.value, '$.name'), '') NOT IN ('latency', 'throughput')
   );
 END;
 
@@ -81,7 +82,7 @@ BEGIN
   OR EXISTS (
     SELECT 1
     FROM json_each(c.value, '$.arms') AS a
-    WHERE (json_type(a.value, '$.kernel.source') = 'object') <> (
+    WHERE coalesce(json_type(a.value, '$.kernel.source') = 'object', 0) <> (
       SELECT count(*)
       FROM json_each(NEW.body, '$.sources') AS s
       WHERE json_extract(s.value, '$.comparison') = json_extract(c.value, '$.name')
@@ -156,7 +157,10 @@ BEGIN
   OR EXISTS (
     SELECT 1
     FROM json_each(NEW.body, '$.classes') AS c
-    WHERE json_extract(c.value, '$.environment') IS NOT json_extract(c.value, '$.spec.environment')
-    AND json_extract(c.value, '$.environment') IS NOT json_extract(c.value, '$.spec.fallback')
+    WHERE json_type(c.value, '$.environment') IS NOT 'object'
+    OR json_extract(c.value, '$.environment') NOT IN (
+      coalesce(json_extract(c.value, '$.spec.environment'), ''),
+      coalesce(json_extract(c.value, '$.spec.fallback'), '')
+    )
   );
 END;

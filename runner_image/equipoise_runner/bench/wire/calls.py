@@ -73,9 +73,11 @@ class Show(Message):
     """Collector to arm: the next calls have this shape; the last place is the output's."""
 
     kind = Kind.SHOW
-    layout = struct.Struct(f"<BBxx{_PLACE.size * (MOST_INPUTS + 1)}s")
+    layout = struct.Struct(f"<BBBx{_PLACE.size * (MOST_INPUTS + 1)}s")
 
     places: tuple[TensorPlace, ...]
+    held_out: bool = False
+    """The candidate sees this shape for the first time; prepared caches for it may be merged now."""
 
     def fields(self) -> tuple[Any, ...]:
         packed = b"".join(
@@ -88,16 +90,16 @@ class Show(Message):
             )
             for place in self.places
         )
-        return len(self.places), packed
+        return len(self.places), self.held_out, packed
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Self:
-        count, packed = values
+        count, held_out, packed = values
         places = []
         for index in range(int(count)):
             dtype, dimensions, *numbers = _PLACE.unpack_from(packed, index * _PLACE.size)
             places.append(TensorPlace(dtype, tuple(numbers[:dimensions]), numbers[-1]))
-        return cls(tuple(places))
+        return cls(tuple(places), bool(held_out))
 
 
 @dataclass(frozen=True, slots=True)

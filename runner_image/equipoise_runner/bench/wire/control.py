@@ -130,17 +130,17 @@ class End(Message):
     """Collector to supervisor: count what is left, kill it, clear it away."""
 
     kind = Kind.END
-    layout = struct.Struct("<BBxx")
+    layout = struct.Struct("<Bxxx64s")
 
-    keep: bool = False
-    """For Task.PREPARE: keep the run's compile cache as the arm's prepared one."""
+    keep: str = ""
+    """For Task.PREPARE: keep the run's compile cache under this key (64 hexadecimal digits)."""
 
     def fields(self) -> tuple[Any, ...]:
-        return (self.keep,)
+        return (self.keep.encode(),)
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Self:
-        return cls(bool(values[0]))
+        return cls(bare(values[0]).decode())
 
 
 @dataclass(frozen=True, slots=True)

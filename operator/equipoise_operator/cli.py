@@ -1,0 +1,86 @@
+"""The command line `equipoise` (also `kubectl-equipoise`): which commands there are, and how they
+end.
+
+`main` is what the entry points call. Each command is a module of its own; this one only puts them
+together and turns errors into one message and an exit code.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+import click
+import typer
+
+from equipoise_operator.campaign_file import FaultyFileError
+from equipoise_operator.commands import faults, terminal
+from equipoise_operator.commands.compare import compare
+from equipoise_operator.commands.export import export
+from equipoise_operator.commands.lint import lint
+from equipoise_operator.commands.plan import plan
+from equipoise_operator.commands.report import report
+from equipoise_operator.commands.run import run
+from equipoise_operator.commands.status import status
+from equipoise_operator.commands.terminal import Output
+from equipoise_operator.commands.verify import verify
+from equipoise_operator.commands.version import version
+from equipoise_operator.errors import OperatorError, UsageError
+from equipoise_operator.exit_codes import ExitCode, explained
+from equipoise_protocol.errors import ProtocolError
+
+app = typer.Typer(
+    name="equipoise",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help=(
+        "Pre-registered, honest performance comparisons: a campaign file in, a believable verdict"
+        " out."
+    ),
+    epilog=explained(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (run, plan, lint, status, report, verify, compare, export, version):
+    app.command(epilog=explained())(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        arguments: without the program's name; None: this process's.
+
+    Returns:
+        The exit code.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(given, standalone_mode=False)
+    except FaultyFileError as error:
+        faults.show(error, Output.JSON if _wants_json(given) else Output.TEXT)
+        return ExitCode.USAGE
+    except UsageError as error:
+        return _failed(error, ExitCode.USAGE)
+    except (OperatorError, ProtocolError) as error:
+        return _failed(error, ExitCode.ERROR)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        terminal.err().print("Interrupted.")
+        return ExitCode.INTERRUPTED
+    return int(code or ExitCode.DONE)
+
+
+def _failed(error: Exception, code: ExitCode) -> ExitCode:
+    terminal.err().print(f"error: {error}", style="red")
+    return code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    return "--output=json" in arguments or ("--output", "json") in pairwise(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
