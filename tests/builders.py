@@ -214,14 +214,18 @@ def a_campaign(spec: CampaignSpec | None = None, **change: object) -> Campaign:
     return Campaign(
         api_version="equipoise.dev/v1alpha1",
         kind="Campaign",
-        metadata=Metadata(name="gelu-strawman"),
+        metadata=Metadata(name="gelu-strawman", labels={}, annotations={}),
         spec=spec or a_spec(**change),
     )
 
 
 def a_registered_class(name: str = NODE_CLASS, **change: object) -> RegisteredClass:
     """A class with one thread and native instructions, without anchors."""
-    given: dict[str, object] = {"name": name, "spec": NodeClassSpec(), "environment": Environment()}
+    given: dict[str, object] = {
+        "name": name,
+        "spec": NodeClassSpec(node_selector={}),
+        "environment": Environment(),
+    }
     return _built(RegisteredClass, given, change)
 
 

@@ -1,7 +1,7 @@
 """A headless Chromium for tests of the report, spoken to over a pipe in its own DevTools protocol.
 
-Read by the tests of the report. Loads local files only, from a profile folder of its own, and records every
-console message and every request that a page makes.
+Read by the tests of the report. Loads local files only, from a profile folder of its own, and
+records every console message and every request that a page makes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - the protocol's own
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
         """The answer to one command."""
         return self._browser.ask(method, session=self._session, **parameters)
 
@@ -76,7 +76,7 @@ class Page:
             width=width,
             height=900,
             deviceScaleFactor=1,
-            mobile=width < 600,  # noqa: PLR2004 - a telephone's viewport follows the meta element
+            mobile=width < 600,
         )
         self.ask(
             "Emulation.setEmulatedMedia",
@@ -127,7 +127,8 @@ class Browser:
         self._profile = tempfile.mkdtemp(prefix="chromium-")
         theirs_in, self._write = os.pipe()
         self._read, theirs_out = os.pipe()
-        # Chromium reads descriptor 3 and writes 4; ends that stood there themselves would be overwritten.
+        # Chromium reads descriptor 3 and writes 4; ends that stood there themselves would be
+        # overwritten.
         ends = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 10) for one in (theirs_in, theirs_out)]
         silence = os.open(os.devnull, os.O_RDWR)
         self._process = os.posix_spawn(

@@ -1,9 +1,9 @@
-"""Honest records with the noise of a small shared machine: for bounds that must not accuse anybody.
+"""Honest records with the noise of a small shared machine, for bounds that must accuse nobody.
 
-Read by the property tests of `validation` and by `tests/performance/false_positives.py`. The model is
-rougher than what was measured on two shared cores beside a process that burns one of them: calls from
-50 µs to 50 ms, 20 to 100 values, drift between runs, slow stretches within them, interruptions of
-milliseconds in calls and pauses, a slow first call after each pause. Everything follows from the
+Read by the property tests of `validation` and by `tests/performance/false_positives.py`. The model
+is rougher than what was measured on two shared cores beside a process that burns one of them: calls
+from 50 µs to 50 ms, 20 to 100 values, drift between runs, slow stretches within them, interruptions
+of milliseconds in calls and pauses, a slow first call after each pause. Everything follows from the
 generator that is passed in.
 """
 
@@ -15,8 +15,11 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from builders import (
+    SHAPES,
+    a_comparison,
     a_contention,
     a_design,
+    a_kernel_task,
     a_null_shape,
     a_planned_block,
     a_record,
@@ -34,9 +37,11 @@ from equipoise_protocol.block import (
     PlannedBlock,
     RunRecord,
     ShapeOutcome,
+    Wall,
 )
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.registration import Registration
+from equipoise_protocol.spec import Task
 
 MILLISECOND = 1_000_000.0
 MICROSECOND = 1_000.0
@@ -83,10 +88,13 @@ class Calls:
     batches: tuple[Batch, ...]
 
 
-def a_campaign_in(weather: Weather, *, values: int) -> tuple[Registration, PlannedBlock]:
-    """A registration whose blocks have so many values, and one of its plans."""
+def a_campaign_in(
+    weather: Weather, *, values: int, shapes: tuple[tuple[int, ...], ...] = SHAPES
+) -> tuple[Registration, PlannedBlock]:
+    """A registration whose blocks have so many values on these shapes, and one of its plans."""
+    task = Task(kernel=a_kernel_task(shapes=shapes))
     registration = a_registration(
-        a_spec(design=a_design(values=values)),
+        a_spec(comparisons=(a_comparison(task=task),), design=a_design(values=values)),
         classes=(a_registered_class(environment=Environment(threads=weather.threads)),),
     )
     return registration, a_planned_block(registration)
@@ -115,7 +123,7 @@ def a_noisy_record(
     )
 
 
-def a_quiet_wall(planned: PlannedBlock) -> tuple[object, ...]:
+def a_quiet_wall(planned: PlannedBlock) -> tuple[Wall, ...]:
     """Walls of 5 µs a shape."""
     honest = a_record(planned).walls
     return tuple(

@@ -1,7 +1,7 @@
 """Campaigns with noise, void blocks, cheats and walls, as entries of a ledger in memory.
 
-Read by the tests of the report. Verdicts come from the protocol's own judgement over records that were
-built here, so that every figure of a report has something to recompute from.
+Read by the tests of the report. Verdicts come from the protocol's own judgement over records that
+were built here, so that every figure of a report has something to recompute from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from builders import (
     a_sealed_record,
     a_spec,
 )
-
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_protocol import judged, judgement, portability
 from equipoise_protocol.block import BlockRecord, PlannedBlock
@@ -112,7 +111,7 @@ def a_cached_output(arm: str) -> Finding:
         severity=Severity.REFUSAL,
         subject=f"{arm}, shape [64, 1024], call 17",
         arm=arm,
-        message="the output of timed call 17 is that of call 16: scaled error 212, at most 1 was expected",
+        message="the output of timed call 17 is that of call 16: scaled error 212, expected 1 at most",
         remedy="Compute the output anew on every call; a wrong result can't be fast.",
         kind="CachedOutput",
     )

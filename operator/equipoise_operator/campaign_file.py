@@ -1,5 +1,4 @@
-"""A campaign file read from disk: parsed, linted, its sources resolved, or every fault with its
-line.
+"""A campaign file read from disk: parsed, linted, sources resolved; or every fault with its line.
 
 Called by every command that reads a campaign file. It writes nothing, and it decides nothing that
 `equipoise_protocol.lint` could decide.
@@ -12,30 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise_operator import campaign_yaml
-from equipoise_operator.campaign_yaml import Documents, Position, YamlFaultyError
+from equipoise_operator.campaign_faults import FaultyFileError, LocatedFault
+from equipoise_operator.campaign_yaml import Documents, YamlFaultyError
 from equipoise_operator.errors import UsageError
 from equipoise_operator.local import sources
 from equipoise_protocol import lint
 from equipoise_protocol.lint import CampaignFile
 from equipoise_protocol.lint_fault import Fault
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedFault:
-    """A fault with its place in the file."""
-
-    position: Position
-    fault: Fault
-
-
-class FaultyFileError(UsageError):
-    """A campaign file with faults; carries them all."""
-
-    def __init__(self, file: Path, faults: tuple[LocatedFault, ...]) -> None:
-        """Keeps the file and its faults."""
-        self.file = file
-        self.faults = faults
-        super().__init__(f"{len(faults)} faults in {file}")
 
 
 @dataclass(frozen=True, slots=True)

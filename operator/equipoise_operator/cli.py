@@ -1,5 +1,4 @@
-"""The command line `equipoise` (also `kubectl-equipoise`): which commands there are, and how they
-end.
+"""The command line `equipoise` (also `kubectl-equipoise`): its commands, and how they end.
 
 `main` is what the entry points call. Each command is a module of its own; this one only puts them
 together and turns errors into one message and an exit code.
@@ -14,7 +13,7 @@ from itertools import pairwise
 import click
 import typer
 
-from equipoise_operator.campaign_file import FaultyFileError
+from equipoise_operator.campaign_faults import FaultyFileError
 from equipoise_operator.commands import faults, terminal
 from equipoise_operator.commands.compare import compare
 from equipoise_operator.commands.export import export

@@ -10,10 +10,10 @@ import csv
 import importlib
 import json
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
 
+from equipoise_operator.commands.terminal import Format, Rows
 from equipoise_operator.errors import MissingExtraError
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.block import RunRecord
@@ -23,23 +23,6 @@ Row = dict[str, str | int | bool | None]
 
 PARQUET_BATCH = 20_000
 """Rows held in memory at once."""
-
-
-class Rows(StrEnum):
-    """What a row is."""
-
-    VALUES = "values"
-    """One timed call."""
-    RUNS = "runs"
-    """One arm's turn in a block."""
-
-
-class Format(StrEnum):
-    """How rows are written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
 
 
 VALUE_COLUMNS: dict[str, type] = {
@@ -98,8 +81,7 @@ def table(data: ReportData, rows: Rows) -> Iterator[Row]:
 def write_text(file: TextIO, rows: Iterable[Row], *, names: list[str], form: Format) -> None:
     """Writes rows as CSV with a head line, or as one JSON object a line."""
     if form is Format.JSONL:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         return
     writer = csv.DictWriter(file, fieldnames=names, lineterminator="\n")
     writer.writeheader()

@@ -6,6 +6,7 @@ place, because these are the figures whose last bits differ between versions of 
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from scipy.special import stdtr, stdtrit
@@ -21,9 +22,13 @@ def critical_value(tail: float, degrees_of_freedom: float) -> float:
         tail: probability of one tail, above 0 and below 1: 0.025 for a two-sided 95 % interval.
         degrees_of_freedom: above 0; a fraction where Welch's approximation gives one.
     """
-    # From the lower tail, where a small probability keeps all its digits.
-    quantile = -float(stdtrit(degrees_of_freedom, tail))
-    return canonical_figure(quantile, digits=QUANTILE_DIGITS)
+    # From the lower tail, where a small probability keeps all its digits. Older versions of scipy
+    # invert fractional degrees of freedom to 11 digits only: one step of Newton's gives the rest.
+    quantile = float(stdtrit(degrees_of_freedom, tail))
+    quantile -= (float(stdtr(degrees_of_freedom, quantile)) - tail) / _density(
+        quantile, degrees_of_freedom
+    )
+    return canonical_figure(-quantile, digits=QUANTILE_DIGITS)
 
 
 def upper_tail(statistic: float, degrees_of_freedom: float) -> float:
@@ -44,3 +49,11 @@ def t_statistic(difference: float, standard_error: float) -> float:
     if difference == 0:
         return 0.0
     return float("inf") if difference > 0 else float("-inf")
+
+
+def _density(statistic: float, degrees_of_freedom: float) -> float:
+    half = degrees_of_freedom / 2
+    log_scale = math.lgamma(half + 0.5) - math.lgamma(half)
+    spread = 1 + statistic**2 / degrees_of_freedom
+    power = math.exp(log_scale - (half + 0.5) * math.log(spread))
+    return power / math.sqrt(degrees_of_freedom * math.pi)

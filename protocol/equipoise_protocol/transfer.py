@@ -6,6 +6,7 @@ and never lets one class's many blocks speak for another's few.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -208,11 +209,15 @@ def _blocks_needed(
         difference_alpha=alpha,
         equivalence_alpha=alpha,
     )
-    most = 0
-    for one, other in combinations(classes, 2):
-        variance = one.error**2 * one.blocks + other.error**2 * other.blocks
-        needed = blocks_needed(Pilot(difference(one, other), variance**0.5), rule=rule)
-        if needed is None:
-            return None
-        most = max(most, needed)
-    return most
+    needed = [
+        blocks_needed(
+            Pilot(
+                difference(one, other),
+                math.sqrt(one.error**2 * one.blocks + other.error**2 * other.blocks),
+            ),
+            rule=rule,
+        )
+        for one, other in combinations(classes, 2)
+    ]
+    # A pair that no number decides outweighs the others.
+    return max(needed, key=lambda blocks: math.inf if blocks is None else blocks)

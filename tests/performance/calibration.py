@@ -204,6 +204,7 @@ def power_rows(study: Study) -> Iterator[Sequence[object]]:
                 if blocks < 2 * looks:
                     continue
                 by_effect = [study.outcomes(kind, blocks, looks, ratio) for ratio in EFFECTS]
+                mirrored = study.outcomes(kind, blocks, looks, 1 / RULE.equivalence_margin_ratio)
                 yield (
                     kind,
                     blocks,
@@ -214,6 +215,7 @@ def power_rows(study: Study) -> Iterator[Sequence[object]]:
                         for seen in by_effect
                     ),
                     share(one.verdict is VerdictKind.EQUIVALENCE for one in by_effect[1]),
+                    share(one.verdict is VerdictKind.EQUIVALENCE for one in mirrored),
                     share(one.verdict is VerdictKind.REGRESSION for one in by_effect[0]),
                 )
 
@@ -420,8 +422,8 @@ def document(study: Study) -> Iterator[str]:
     yield (
         "*Above 1*: the interval at any look lies wholly above 1. *Improvement*: the verdict, which"
         " also asks for an estimate of at least 1 %. A true ratio of 1.02 is the equivalence margin"
-        " itself: there *equivalence* is the error rate of that verdict, 5 % nominal. *Regression*"
-        " at 1 % is a verdict in the wrong direction."
+        " itself: there, and at 1/1.02, *equivalence* is an error, 5 % nominal. *Regression* at 1 %"
+        " is a verdict in the wrong direction."
     )
     yield ""
     yield from table(
@@ -436,6 +438,7 @@ def document(study: Study) -> Iterator[str]:
             "at 2 %",
             "at 5 %",
             "equivalence at 2 %",
+            "at 1/1.02",
             "regression at 1 %",
         ),
         power_rows(study),
@@ -482,7 +485,7 @@ def document(study: Study) -> Iterator[str]:
     yield (
         "Classes with a ratio of 1.10, of which the first may differ. *Transfers* where they are a"
         " margin apart, and *does not transfer* where they are equal, are errors, 5 % nominal."
-        " *Uneven*: 6 blocks with 3 % against the given number with 1 %. The last two columns: how"
+        " *Uneven*: 6 blocks with 3 % against 12 with 1 %. The last two columns: how"
         " often the test of equal ratios rejects; Cochran's Q is shown for comparison, and decides"
         " nothing."
     )

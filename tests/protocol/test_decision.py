@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -38,8 +39,9 @@ def decided(log_ratios: Sequence[float], *, rule: DecisionRule = RULE) -> Decisi
     return decide(estimate_ratio(log_ratios, level=1 - rule.difference_alpha), rule=rule)
 
 
-# With eight blocks and a spread of s, the 95 % interval is ± 2.3646 s / sqrt(8) = ± 0.836 s on logs, and
-# the 90 % one, which the equivalence test is about, ± 1.8946 s / sqrt(8) = ± 0.670 s. log 1.02 = 0.0198.
+# With eight blocks and a spread of s, the 95 % interval is ± 2.3646 s / sqrt(8) = ± 0.836 s on
+# logs, and the 90 % one, which the equivalence test is about, ± 1.8946 s / sqrt(8) = ± 0.670 s. log
+# 1.02 = 0.0198.
 
 
 def test_a_clear_gain_is_an_improvement() -> None:
@@ -76,8 +78,8 @@ def test_a_tiny_significant_gain_within_the_margin_is_equivalence() -> None:
 
 
 def test_a_gain_above_the_minimum_effect_that_lies_within_the_margin_is_equivalence() -> None:
-    # 1.014 ± 0.003 meets the conditions of an improvement too: the registered margin says that such a
-    # ratio makes no difference, and goes first.
+    # 1.014 ± 0.003 meets the conditions of an improvement too: the registered margin says that such
+    # a ratio makes no difference, and goes first.
     found = decided(around(1.014, spread=0.004))
     assert found.verdict is VerdictKind.EQUIVALENCE
     assert found.reasons == ()
@@ -125,7 +127,9 @@ def test_swapping_the_arms_mirrors_the_verdict(blocks: list[float]) -> None:
 
 @given(st.lists(st.floats(-0.1, 0.1), min_size=2, max_size=12), st.randoms(use_true_random=False))
 @settings(max_examples=60)
-def test_the_order_of_blocks_does_not_change_the_verdict(blocks: list[float], random) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_blocks_does_not_change_the_verdict(
+    blocks: list[float], random: Random
+) -> None:
     shuffled = blocks.copy()
     random.shuffle(shuffled)
     assert decided(shuffled) == decided(blocks)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.weightstats import ttost_paired
+from statsmodels.stats.weightstats import ttost_paired  # type: ignore[import-untyped]
 
 from equipoise_protocol.equivalence import LogMean, tost, tost_of
 from equipoise_protocol.errors import ProtocolError
@@ -29,8 +29,8 @@ def test_it_agrees_with_statsmodels(margin: float) -> None:
 
 def test_four_blocks_by_hand() -> None:
     # Log-ratios ±0.01 twice each: mean 0, s = sqrt(4e-4 / 3) = 0.011547, standard error 0.0057735.
-    # Margin log 1.02 = 0.0198026: t = 3.42990 with 3 degrees of freedom on both sides, above the tabled
-    # 3.182 for 0.025 and below 4.541 for 0.01.
+    # Margin log 1.02 = 0.0198026: t = 3.42990 with 3 degrees of freedom on both sides, above the
+    # tabled 3.182 for 0.025 and below 4.541 for 0.01.
     found = tost([0.01, -0.01, 0.01, -0.01], margin_ratio=1.02, alpha=0.05)
     assert found.p_above_lower_bound == found.p_below_upper_bound == found.p_value
     assert 0.01 < found.p_value < 0.025

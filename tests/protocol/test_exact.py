@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -24,8 +25,8 @@ samples = st.lists(numbers, min_size=2, max_size=40)
 
 
 def test_a_sum_is_rounded_once() -> None:
-    # Added one after the other in floats, ten tenths give 0.9999999999999999; exactly, the ten floats
-    # nearest to 0.1 sum to 1 + 5.55e-17, whose nearest float is 1.
+    # Added one after the other in floats, ten tenths give 0.9999999999999999; exactly, the ten
+    # floats nearest to 0.1 sum to 1 + 5.55e-17, whose nearest float is 1.
     assert exact_sum([0.1] * 10) == 1.0
 
 
@@ -34,7 +35,9 @@ def test_a_sum_keeps_what_cancellation_would_lose() -> None:
 
 
 @given(samples, st.randoms(use_true_random=False))
-def test_the_order_of_values_changes_neither_mean_nor_variance(values: list[float], random) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_values_changes_neither_mean_nor_variance(
+    values: list[float], random: Random
+) -> None:
     shuffled = values.copy()
     random.shuffle(shuffled)
     assert exact_mean(shuffled) == exact_mean(values)
@@ -74,7 +77,8 @@ def test_nothing_measured_has_no_mean() -> None:
 
 
 def test_logarithm_and_exponential_have_the_published_digits() -> None:
-    # Abramowitz and Stegun, table 1.1: ln 2 = 0.69314 71805 59945 3094, e = 2.71828 18284 59045 2353.
+    # Abramowitz and Stegun, table 1.1: ln 2 = 0.69314 71805 59945 3094, e = 2.71828 18284 59045
+    # 2353.
     assert exact_log(2.0) == 0.6931471805599453
     assert exact_exp(1.0) == 2.718281828459045
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.oneway import anova_oneway
+from statsmodels.stats.oneway import anova_oneway  # type: ignore[import-untyped]
 
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.heterogeneity import ClassMean, difference, heterogeneity, welch_test
 
 BCG = (
-    # Thirteen trials of the BCG vaccine (Colditz et al. 1994, JAMA 271, 698-702): tuberculosis and none
-    # among the vaccinated, tuberculosis and none among the controls.
+    # Thirteen trials of the BCG vaccine (Colditz et al. 1994, JAMA 271, 698-702): tuberculosis and
+    # none among the vaccinated, tuberculosis and none among the controls.
     (4, 119, 11, 128),
     (6, 300, 29, 274),
     (3, 228, 11, 209),
@@ -57,9 +58,9 @@ samples = st.lists(
 
 
 def test_the_bcg_trials_give_metafors_figures() -> None:
-    # metafor 4, rma(yi, vi, data = dat.bcg, method = "DL", test = "knha"), as printed in Viechtbauer's
-    # code for Borenstein et al. (2009): Q(12) = 152.2330, tau^2 = 0.3088, I^2 = 92.12 %, mean -0.7141,
-    # interval -1.1078 to -0.3204.
+    # metafor 4, rma(yi, vi, data = dat.bcg, method = "DL", test = "knha"), as printed in
+    # Viechtbauer's code for Borenstein et al. (2009): Q(12) = 152.2330, tau^2 = 0.3088, I^2 = 92.12
+    # %, mean -0.7141, interval -1.1078 to -0.3204.
     found = heterogeneity(bcg_classes(), level=0.95)
     assert found.q == pytest.approx(152.2330, abs=5e-5)
     assert found.q_p < 1e-4
@@ -71,8 +72,9 @@ def test_the_bcg_trials_give_metafors_figures() -> None:
 
 
 def test_borensteins_first_data_set_gives_the_books_figures() -> None:
-    # Borenstein et al. (2009), table 14.1, Hedges' g and its variance to four digits, DL: Q(5) = 12.0033,
-    # p = 0.0347, tau^2 = 0.0373, I^2 = 58.34 %, mean 0.3582. Tolerances follow the four digits.
+    # Borenstein et al. (2009), table 14.1, Hedges' g and its variance to four digits, DL: Q(5) =
+    # 12.0033, p = 0.0347, tau^2 = 0.0373, I^2 = 58.34 %, mean 0.3582. Tolerances follow the four
+    # digits.
     means = (0.0945, 0.2774, 0.3665, 0.6644, 0.4618, 0.1852)
     variances = (0.0329, 0.0307, 0.0499, 0.0105, 0.0427, 0.0234)
     found = heterogeneity(
@@ -90,11 +92,13 @@ def test_borensteins_first_data_set_gives_the_books_figures() -> None:
 
 
 def test_classes_that_agree_closely_do_not_narrow_the_interval_below_the_fixed_effect() -> None:
-    # Equal means: Q = 0, so tau^2 = 0 and the plain Hartung-Knapp factor would be 0. With the factor at 1
-    # the standard error is 0.01 / sqrt(2), and t with one degree of freedom is 12.7062.
+    # Equal means: Q = 0, so tau^2 = 0 and the plain Hartung-Knapp factor would be 0. With the
+    # factor at 1 the standard error is 0.01 / sqrt(2), and t with one degree of freedom is 12.7062.
     found = heterogeneity([ClassMean("a", 0.1, 0.01, 8), ClassMean("b", 0.1, 0.01, 8)], level=0.95)
     assert (found.q, found.i_squared, found.tau_squared, found.welch_p) == (0.0, 0.0, 0.0, 1.0)
-    assert math.log(found.ratio_high) == pytest.approx(0.1 + 12.7062 * 0.01 / math.sqrt(2), abs=1e-5)
+    assert math.log(found.ratio_high) == pytest.approx(
+        0.1 + 12.7062 * 0.01 / math.sqrt(2), abs=1e-5
+    )
 
 
 @given(samples)
@@ -117,7 +121,7 @@ def test_two_classes_are_welchs_t_test() -> None:
 
 
 @given(samples, st.randoms(use_true_random=False))
-def test_the_order_of_classes_changes_nothing(values: list[list[float]], random) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_classes_changes_nothing(values: list[list[float]], random: Random) -> None:
     classes = [a_class(one) for one in values]
     shuffled = classes.copy()
     random.shuffle(shuffled)

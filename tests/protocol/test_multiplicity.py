@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +16,9 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8, unique=True)
 
 
 def test_holms_procedure_on_a_published_example() -> None:
-    # R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02. By hand: 0.005 is held
-    # to 0.05/4 = 0.0125, 0.01 to 0.05/3 = 0.0167, 0.03 to 0.05/2 = 0.025, which fails and stops.
+    # R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02. By hand: 0.005 is
+    # held to 0.05/4 = 0.0125, 0.01 to 0.05/3 = 0.0167, 0.03 to 0.05/2 = 0.025, which fails and
+    # stops.
     found = holm([0.01, 0.04, 0.03, 0.005], alpha=0.05)
     assert [one.is_rejected for one in found] == [True, False, False, True]
     assert [one.adjusted_p for one in found] == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -38,7 +41,7 @@ def test_a_question_is_rejected_exactly_where_its_p_is_below_its_level(values: l
 
 
 @given(p_values, st.randoms(use_true_random=False))
-def test_the_order_of_questions_changes_nothing(values: list[float], random) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_questions_changes_nothing(values: list[float], random: Random) -> None:
     shuffled = values.copy()
     random.shuffle(shuffled)
     by_p = dict(zip(values, holm(values, alpha=0.05), strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,14 +13,15 @@ from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.permutation import FLIPS, sign_flip, smallest_reachable_p
 
 MAIZE = (49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48)
-"""Darwin's pairs of crossed and self-fertilised maize, eighths of an inch (Fisher 1935, section 16)."""
+"""Darwin's pairs of crossed and self-fertilised maize, eighths of an inch (Fisher 1935, section
+16)."""
 
 blocks_up_to_eight = st.lists(st.floats(-1, 1), min_size=1, max_size=8)
 
 
 def test_darwins_maize_gives_fishers_p_value() -> None:
-    # Fisher (1935), section 21: of 2^15 sign patterns 863 give a sum of 314 or more, and as many -314
-    # or less: 1726 / 32768 = 5.267 %.
+    # Fisher (1935), section 21: of 2^15 sign patterns 863 give a sum of 314 or more, and as many
+    # -314 or less: 1726 / 32768 = 5.267 %.
     found = sign_flip([float(one) for one in MAIZE], key=0)
     assert found.p_value == pytest.approx(1726 / 32768, rel=1e-11)
     assert found.exact
@@ -26,8 +29,8 @@ def test_darwins_maize_gives_fishers_p_value() -> None:
 
 
 def test_three_blocks_by_hand() -> None:
-    # Magnitudes 1, 2, 4 and an observed sum of 1 + 2 - 4 = -1. The eight sums are ±7, ±5, ±3, ±1: all
-    # are at least as far from zero.
+    # Magnitudes 1, 2, 4 and an observed sum of 1 + 2 - 4 = -1. The eight sums are ±7, ±5, ±3, ±1:
+    # all are at least as far from zero.
     assert sign_flip([1.0, 2.0, -4.0], key=0).p_value == 1.0
     # Observed -1 + 2 + 4 = 5: ±7 and ±5 are as far, 4 of 8.
     assert sign_flip([-1.0, 2.0, 4.0], key=0).p_value == 0.5
@@ -45,14 +48,19 @@ def test_it_agrees_with_scipys_exact_test(blocks: list[float]) -> None:
     if len(rounded) == 1:
         return  # scipy takes two
     peer = stats.permutation_test(
-        (rounded,), lambda one, axis: one.sum(axis=axis), permutation_type="samples", vectorized=True
+        (rounded,),
+        lambda one, axis: one.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
     )
     # scipy doubles the smaller tail: the same by symmetry, but above 1 it clips.
     assert sign_flip(rounded, key=0).p_value == pytest.approx(min(peer.pvalue, 1.0), abs=1e-9)
 
 
 @given(blocks_up_to_eight, st.randoms(use_true_random=False))
-def test_neither_the_order_of_blocks_nor_the_names_of_arms_matter(blocks: list[float], random) -> None:  # type: ignore[no-untyped-def]
+def test_neither_the_order_of_blocks_nor_the_names_of_arms_matter(
+    blocks: list[float], random: Random
+) -> None:
     shuffled = [-one for one in blocks]
     random.shuffle(shuffled)
     assert sign_flip(shuffled, key=0) == sign_flip(blocks, key=0)
@@ -75,7 +83,24 @@ def test_above_sixteen_blocks_patterns_are_drawn() -> None:
 def test_drawn_patterns_agree_with_all_patterns() -> None:
     # Seventeen blocks, one of them zero: flipping it changes nothing, so the p-value is that of the
     # other sixteen, which are enumerated. Monte-Carlo error: sqrt(0.25 / 100,000) = 0.0016.
-    blocks = [0.3, -0.1, 0.2, 0.4, -0.2, 0.1, 0.15, -0.05, 0.22, 0.31, -0.12, 0.07, 0.5, -0.4, 0.1, -0.3]
+    blocks = [
+        0.3,
+        -0.1,
+        0.2,
+        0.4,
+        -0.2,
+        0.1,
+        0.15,
+        -0.05,
+        0.22,
+        0.31,
+        -0.12,
+        0.07,
+        0.5,
+        -0.4,
+        0.1,
+        -0.3,
+    ]
     exact = sign_flip(blocks, key=0).p_value
     assert sign_flip([*blocks, 0.0], key=2).p_value == pytest.approx(exact, abs=0.008)
 

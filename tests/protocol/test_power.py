@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import nct
-from statsmodels.stats.power import TTestPower
+from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.power import (
@@ -48,10 +48,10 @@ def test_power_agrees_with_statsmodels(blocks: int, effect: float) -> None:
 
 
 def test_power_of_an_equivalence_test_is_the_published_one() -> None:
-    # Bioequivalence, 2x2 crossover, CV 25 %, true ratio 0.95, limits 0.80 to 1.25, n = 28: PowerTOST's
-    # power.TOST(CV = 0.25, n = 28) gives 0.8074395; Diletti, Hauschke and Steinijans (1991), table 1,
-    # list 28 subjects for 80 %. The mean's standard error is sqrt(2/n) times the within-subject
-    # standard deviation sqrt(log(1 + CV^2)), with n - 2 degrees of freedom.
+    # Bioequivalence, 2x2 crossover, CV 25 %, true ratio 0.95, limits 0.80 to 1.25, n = 28:
+    # PowerTOST's power.TOST(CV = 0.25, n = 28) gives 0.8074395; Diletti, Hauschke and Steinijans
+    # (1991), table 1, list 28 subjects for 80 %. The mean's standard error is sqrt(2/n) times the
+    # within-subject standard deviation sqrt(log(1 + CV^2)), with n - 2 degrees of freedom.
     error = math.sqrt(2 / 28 * math.log(1 + 0.25**2))
     scales, weights = chi_scales(26)
     _, _, within = mean_probabilities(
@@ -65,8 +65,8 @@ def test_power_of_an_equivalence_test_is_the_published_one() -> None:
 
 
 def test_chances_of_a_rule_without_minimum_effect_are_those_of_the_t_test() -> None:
-    # A margin so narrow that equivalence is impossible, and no minimum effect: what is left are the two
-    # tails of the noncentral t.
+    # A margin so narrow that equivalence is impossible, and no minimum effect: what is left are the
+    # two tails of the noncentral t.
     truth = Truth(0.015, 0.02)
     rule = DecisionRule(1.0, 1.000001, 0.05, 0.05)
     found = verdict_chances(12, truth=truth, rule=rule)
@@ -79,8 +79,8 @@ def test_chances_of_a_rule_without_minimum_effect_are_those_of_the_t_test() -> N
 
 
 def test_a_truth_of_exactly_the_minimum_effect_is_an_improvement_half_of_the_time() -> None:
-    # With many blocks the interval excludes 1 for certain, and the estimate falls on either side of the
-    # minimum effect alike; the margin is too narrow to interfere.
+    # With many blocks the interval excludes 1 for certain, and the estimate falls on either side of
+    # the minimum effect alike; the margin is too narrow to interfere.
     rule = DecisionRule(1.01, 1.0001, 0.05, 0.05)
     found = verdict_chances(2000, truth=Truth(math.log(1.01), 0.02), rule=rule)
     assert found.improvement == pytest.approx(0.5, abs=1e-4)
@@ -125,8 +125,9 @@ def test_the_search_starts_at_the_fewest_blocks_that_come_into_question() -> Non
 
 
 def test_the_upper_limit_of_a_deviation_is_brownes() -> None:
-    # Ten blocks: chi-squared with 9 degrees of freedom exceeds 5.380 with probability 0.8, so the factor
-    # is sqrt(9 / 5.380) = 1.2934 (Browne 1995; table of chi-squared in NIST e-Handbook 1.3.6.7.4).
+    # Ten blocks: chi-squared with 9 degrees of freedom exceeds 5.380 with probability 0.8, so the
+    # factor is sqrt(9 / 5.380) = 1.2934 (Browne 1995; table of chi-squared in NIST e-Handbook
+    # 1.3.6.7.4).
     found = upper_limit_of_deviation(1.0, degrees_of_freedom=9)
     assert found == pytest.approx(1.2934, abs=1e-4)
 

@@ -25,9 +25,10 @@ def evenly(number: int) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     "published",
     [
-        # Lan-DeMets spending of O'Brien-Fleming type, two-sided 5 %, evenly spaced looks: gsDesign's
-        # gsDesign(k, test.type = 2, alpha = 0.025, sfu = sfLDOF)$upper$bound; five looks as in the
-        # vignette of ldbounds (Reboussin et al. 2000, Controlled Clinical Trials 21, 190-207).
+        # Lan-DeMets spending of O'Brien-Fleming type, two-sided 5 %, evenly spaced looks:
+        # gsDesign's gsDesign(k, test.type = 2, alpha = 0.025, sfu = sfLDOF)$upper$bound; five looks
+        # as in the vignette of ldbounds (Reboussin et al. 2000, Controlled Clinical Trials 21,
+        # 190-207).
         (1.9600,),
         (2.9626, 1.9686),
         (3.7103, 2.5114, 1.9930),
@@ -52,7 +53,8 @@ def test_two_looks_agree_with_the_bivariate_normal_distribution() -> None:
 
 
 def test_the_spending_function_is_that_of_lan_and_demets() -> None:
-    # 2 - 2 Phi(2.2414 / sqrt(0.5)) = 2 - 2 Phi(3.16982) = 0.001525 (Lan and DeMets 1983, alpha = 0.025).
+    # 2 - 2 Phi(2.2414 / sqrt(0.5)) = 2 - 2 Phi(3.16982) = 0.001525 (Lan and DeMets 1983, alpha =
+    # 0.025).
     assert spent(0.025, 0.5) == pytest.approx(0.001525, abs=1e-6)
     assert spent(0.025, 1.0) == 0.025
     assert spent(0.025, 1.5) == 0.025
@@ -75,8 +77,8 @@ def test_unevenly_spaced_looks_spend_the_error_rate_too() -> None:
 
 
 def test_a_drift_is_found_with_the_published_power() -> None:
-    # Jennison and Turnbull (2000), section 2.3: with one look, two-sided 5 % and 90 % power the drift is
-    # z(0.975) + z(0.9) = 1.95996 + 1.28155 = 3.24151.
+    # Jennison and Turnbull (2000), section 2.3: with one look, two-sided 5 % and 90 % power the
+    # drift is z(0.975) + z(0.9) = 1.95996 + 1.28155 = 3.24151.
     assert crossing_probability((1.0,), (1.95996,), drift=3.24151, sides=2) == (
         pytest.approx(0.9, abs=1e-5)
     )

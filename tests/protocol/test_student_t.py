@@ -38,8 +38,8 @@ def test_a_quantile_undoes_a_tail() -> None:
 
 
 def test_critical_values_in_use_are_far_from_a_tie_of_their_last_digit() -> None:
-    # A library whose quantile differs in its last bits still gives the same ten digits: no quantile of
-    # an ordinary design lies within 1e-14 of the middle between two of them.
+    # A library whose quantile differs in its last bits still gives the same ten digits: no quantile
+    # of an ordinary design lies within 1e-14 of the middle between two of them.
     for degrees in range(1, 61):
         for level in (0.05, 0.025, 0.05 / 4, 0.05 / 6, 0.1):
             quantile = -float(stdtrit(degrees, level))

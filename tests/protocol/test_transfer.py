@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -27,8 +28,9 @@ def transferred(*classes: ClassMean) -> Transfer:
     return portability_of(classes, margin_ratio=1.02, alpha=0.05)
 
 
-# Two classes of eight blocks with standard errors of 0.003: their difference has 0.00424 and 14 degrees of
-# freedom, so a one-sided 5 % test of the margin log 1.02 = 0.0198 takes 1.761 * 0.00424 = 0.0075 of it.
+# Two classes of eight blocks with standard errors of 0.003: their difference has 0.00424 and 14
+# degrees of freedom, so a one-sided 5 % test of the margin log 1.02 = 0.0198 takes 1.761 * 0.00424
+# = 0.0075 of it.
 
 
 def test_a_ratio_that_is_the_same_on_every_class_transfers() -> None:
@@ -58,7 +60,8 @@ def test_better_here_and_worse_there_does_not_transfer() -> None:
 
 
 def test_opposite_sides_count_even_where_the_difference_is_below_the_margin() -> None:
-    # Three classes: two on opposite sides by 0.9 % each, and one that is not shown to be equivalent.
+    # Three classes: two on opposite sides by 0.9 % each, and one that is not shown to be
+    # equivalent.
     found = transferred(
         a_class("here", 1.009, error=0.001),
         a_class("there", 1 / 1.009, error=0.001),
@@ -104,7 +107,8 @@ def test_one_pair_out_of_line_is_enough() -> None:
 
 
 def test_the_blocks_needed_are_those_of_the_hardest_pair() -> None:
-    # A pair whose truth is sure to lie far apart needs few blocks, a noisy one near the margin many.
+    # A pair whose truth is sure to lie far apart needs few blocks, a noisy one near the margin
+    # many.
     easy = a_class("easy", 1.10, error=0.004)
     noisy = a_class("noisy", 1.11, error=0.02)
     both = transferred(easy, noisy, a_class("other", 1.105, error=0.004))
@@ -137,7 +141,7 @@ ratios = st.lists(st.floats(0.8, 1.25), min_size=2, max_size=4)
 
 @given(ratios, st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_the_order_of_classes_changes_nothing(values: list[float], random) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_classes_changes_nothing(values: list[float], random: Random) -> None:
     classes = [a_class(f"class-{number}", ratio) for number, ratio in enumerate(values)]
     shuffled = classes.copy()
     random.shuffle(shuffled)

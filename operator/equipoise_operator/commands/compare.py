@@ -9,7 +9,8 @@ import typer
 
 from equipoise_operator import comparing
 from equipoise_operator.commands import terminal
-from equipoise_operator.commands.terminal import Output, OutputOption
+from equipoise_operator.commands.asked import OutputOption
+from equipoise_operator.commands.terminal import Output
 from equipoise_operator.comparing import ComparedQuestion, Side
 from equipoise_operator.errors import UsageError
 from equipoise_protocol.verdict import Verdict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from equipoise_operator.campaign_file import FaultyFileError, LocatedFault
+from equipoise_operator.campaign_faults import FaultyFileError, LocatedFault
 from equipoise_operator.commands import terminal
 
 

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from equipoise_operator.commands import campaigns, reports, terminal
-from equipoise_operator.commands.display import display, verdict_line
-from equipoise_operator.commands.terminal import NoProgressOption, Output, OutputOption
-from equipoise_operator.exit_codes import ExitCode
-from equipoise_operator.local import executor, interrupts, runner_process
-from equipoise_operator.local.executor import Finished
-from equipoise_operator.local.folder import CampaignFolder
-from equipoise_operator.local.schedule import Ending
-from equipoise_protocol.verdict import Ratio, Verdict
-
-_ENDINGS = {
-    Ending.OUT_OF_BUDGET: "The budget was used up before every comparison had its verdict.",
-    Ending.ABORTED: "The campaign was aborted before every comparison had its verdict.",
-    None: "The campaign is suspended.",
-}
+from equipoise_operator.commands.asked import (
+    FileArgument,
+    NoProgressOption,
+    OutOption,
+    OutputOption,
+)
+from equipoise_operator.commands.terminal import Output
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="Campaign file (YAML).")],
+    file: FileArgument,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Output folder.", show_default="equipoise-out/<campaign's name>"),
-    ] = None,
+    out: OutOption = None,
     output: OutputOption = Output.TEXT,
     no_progress: NoProgressOption = False,
 ) -> None:
@@ -39,58 +25,6 @@ def run(
     Interrupted at any moment (Ctrl-C, kill -9, a power cut), the same command goes on where it was;
     at most the block under way is lost.
     """
-    loaded = campaigns.load(file, out)
-    runner_process.require_kernel_extra()
-    folder = campaigns.folder(file, out)
-    try:
-        with interrupts.raising(), display(progress=not no_progress) as observer:
-            finished = executor.run(loaded, folder, observer=observer)
-            reports.write(folder, finished.data)
-    except KeyboardInterrupt:
-        terminal.err().print(
-            "Interrupted. What was measured is in the ledger; the same command goes on from there."
-        )
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _show(finished, folder, output)
-    complete = finished.verdicts.complete
-    raise typer.Exit(ExitCode.DONE if complete else ExitCode.UNFINISHED)
+    from equipoise_operator.commands.work import run as work  # noqa: PLC0415 - see the package
 
-
-def _show(finished: Finished, folder: CampaignFolder, output: Output) -> None:
-    if output is Output.JSON:
-        terminal.print_json(finished.verdicts)
-        return
-    console = terminal.out()
-    for verdict in finished.verdicts.verdicts:
-        console.print(verdict_line(verdict))
-        for line in ratio_lines(verdict):
-            console.print(f"  {line}")
-    for portability in finished.verdicts.portability:
-        console.print(
-            f"{portability.comparison}: {portability.verdict.value}. {portability.sentence}"
-        )
-    if not finished.verdicts.complete:
-        ending = None if finished.ending is None else finished.ending
-        console.print(_ENDINGS.get(ending, ""))
-    console.print(f"report:   {folder.report_html}")
-    console.print(f"verdicts: {folder.verdicts}")
-
-
-def ratio_lines(verdict: Verdict) -> tuple[str, ...]:
-    """The verdict's ratios, one a line. Pure."""
-    named = (
-        (f"honest ratio (over {verdict.honest_baseline})", verdict.honest_ratio),
-        (f"naive ratio (over {verdict.naive_baseline})", verdict.naive_ratio),
-    )
-    lines = [f"{name}: {ratio_text(ratio)}" for name, ratio in named if ratio is not None]
-    if verdict.strawman_index is not None:
-        lines.append(f"strawman index (naive over honest): {verdict.strawman_index:.3g}")
-    return tuple(lines)
-
-
-def ratio_text(ratio: Ratio) -> str:
-    """A ratio with its interval. Pure."""
-    return (
-        f"{ratio.estimate:.4g}, {ratio.level_basis_points / 100:g} % interval {ratio.low:.4g} to"
-        f" {ratio.high:.4g}, {ratio.blocks} blocks"
-    )
+    raise typer.Exit(work.run(file, out=out, output=output, progress=not no_progress))

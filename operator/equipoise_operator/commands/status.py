@@ -2,111 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from equipoise_operator.commands import terminal
-from equipoise_operator.commands.run import ratio_text
-from equipoise_operator.commands.terminal import Output, OutputOption
-from equipoise_operator.local import results, schedule
-from equipoise_operator.local.folder import existing
-from equipoise_operator.local.schedule import LedgerState, Outcome, Question
-from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
-
-DirectoryArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[DIR]",
-        help="Campaign's folder.",
-        show_default="the one here or below equipoise-out",
-    ),
-]
+from equipoise_operator.commands.asked import DirectoryArgument, OutputOption
+from equipoise_operator.commands.terminal import Output
 
 
-def status(
-    directory: DirectoryArgument = None,
-    *,
-    output: OutputOption = Output.TEXT,
-) -> None:
+def status(directory: DirectoryArgument = None, *, output: OutputOption = Output.TEXT) -> None:
     """Show how far a campaign is and its verdicts so far."""
-    folder = existing(directory)
-    with SqliteLedger(folder.ledger) as ledger:
-        data = gather(ledger)
-    rows = status_rows(data)
-    if output is Output.JSON:
-        terminal.print_json(
-            {
-                "version": 1,
-                "campaign": data.registration.campaign,
-                "registrationDigest": data.registration_digest,
-                "complete": data.is_complete(),
-                "over": data.secret is not None,
-                "questions": rows,
-            }
-        )
-        return
-    terminal.out().print(_headline(data))
-    table = terminal.table(
-        "comparison", "node class", "blocks", "void", "verdict", "honest ratio", "reasons"
-    )
-    verdicts = [asked.verdict for asked in data.questions()]
-    for row, verdict in zip(rows, verdicts, strict=True):
-        ratio = verdict.honest_ratio if verdict is not None else None
-        reasons = ", ".join(verdict.reasons) if verdict is not None else ""
-        table.add_row(
-            str(row["comparison"]),
-            str(row["nodeClass"]),
-            f"{row['measured']}/{row['planned']}",
-            str(row["void"]),
-            verdict.verdict.value if verdict is not None else "-",
-            ratio_text(ratio) if ratio is not None else "-",
-            reasons or "-",
-        )
-    terminal.out().print(table)
+    from equipoise_operator.commands.work import status as work  # noqa: PLC0415 - see the package
 
-
-def status_rows(data: ReportData) -> list[dict[str, object]]:
-    """One row for each question. Pure."""
-    state = results.state_of(data)
-    design = data.registration.spec.design
-    rows: list[dict[str, object]] = []
-    for asked in data.questions():
-        question = Question(asked.comparison.name, asked.node_class)
-        verdict = asked.verdict
-        ratio = verdict.honest_ratio if verdict is not None else None
-        rows.append(
-            {
-                "comparison": question.comparison,
-                "nodeClass": question.node_class,
-                "measured": _count(state, question, Outcome.VALID),
-                "planned": design.selection_blocks + design.blocks,
-                "void": _count(state, question, Outcome.VOID, Outcome.REJECTED),
-                "lost": _count(state, question, Outcome.LOST),
-                "stopped": question in state.stopped,
-                "look": verdict.look if verdict is not None else 0,
-                "final": schedule.has_ended(state, question),
-                "verdict": verdict.verdict.value if verdict is not None else None,
-                "honestRatio": ratio.model_dump(by_alias=True) if ratio is not None else None,
-                "reasons": [one.value for one in verdict.reasons] if verdict is not None else [],
-            }
-        )
-    return rows
-
-
-def _count(state: LedgerState, question: Question, *outcomes: Outcome) -> int:
-    return sum(
-        one.outcome in outcomes
-        for one in state.attempts
-        if Question(one.key.comparison, one.key.node_class) == question
-    )
-
-
-def _headline(data: ReportData) -> str:
-    if data.secret is not None:
-        state = "complete" if data.is_complete() else "ended without every verdict"
-    else:
-        state = "under way, or interrupted; `equipoise run` goes on"
-    return f"{data.registration.campaign}: {state}"
+    work.status(directory, output=output)

@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -24,12 +22,28 @@ class Output(StrEnum):
     JSON = "json"
 
 
-OutputOption = Annotated[
-    Output, typer.Option("--output", help="Form of the result on standard output.")
-]
-NoProgressOption = Annotated[
-    bool, typer.Option("--no-progress", help="Say nothing until the result is there.")
-]
+class Page(StrEnum):
+    """Form of a report."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+
+
+class Rows(StrEnum):
+    """What a row of an export is."""
+
+    VALUES = "values"
+    """One timed call."""
+    RUNS = "runs"
+    """One arm's turn in a block."""
+
+
+class Format(StrEnum):
+    """How the rows of an export are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
 
 
 WIDE = 10_000

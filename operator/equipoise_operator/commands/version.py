@@ -6,7 +6,8 @@ from importlib import metadata
 
 from equipoise_operator import protocol_digest
 from equipoise_operator.commands import terminal
-from equipoise_operator.commands.terminal import Output, OutputOption
+from equipoise_operator.commands.asked import OutputOption
+from equipoise_operator.commands.terminal import Output
 
 
 def version(*, output: OutputOption = Output.TEXT) -> None:

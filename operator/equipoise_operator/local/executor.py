@@ -32,7 +32,6 @@ from equipoise_operator.local.schedule import (
     TakeLook,
 )
 from equipoise_operator.report.data import ReportData
-from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol import judgement, portability
 from equipoise_protocol.block import PlannedBlock
@@ -92,7 +91,6 @@ class _Session:
     ) -> None:
         self._folder = folder
         self._ledger = ledger
-        self._artefacts = ArtefactFolder(folder.artefacts)
         self._opened = opened
         self._data = opened.data
         self._observer = observer
@@ -151,7 +149,7 @@ class _Session:
     def _recover(self, frozen: Frozen) -> None:
         """Takes in what a killed run left on disk, and closes the attempts that left nothing."""
         for path in sorted(self._folder.records.glob("*.json")):
-            taken = take_in(path, frozen, self._ledger, artefacts=self._artefacts)
+            taken = take_in(path, frozen, self._ledger)
             if taken is None:
                 self._observer.said(
                     f"{path} is no sealed record and was set aside; its block is measured again."
@@ -175,7 +173,7 @@ class _Session:
         except NoRecordError as error:
             self._lost(planned, error, seconds=self._clocks.monotonic() - begun)
             return
-        taken = take_in(output, frozen, self._ledger, artefacts=self._artefacts)
+        taken = take_in(output, frozen, self._ledger)
         seconds = self._clocks.monotonic() - begun
         if taken is None:
             self._lost(

@@ -1,4 +1,4 @@
-"""A sealed record on disk taken into the ledger: parsed, checked, kept as an artefact, ingested.
+"""A sealed record on disk taken into the ledger: parsed, checked, ingested, its file removed.
 
 Called by the executor, right after a block and once more at the start for what a killed run left.
 It judges by `validation.check` alone, and takes nothing in twice.
@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from equipoise_operator.local.results import NANOSECONDS, key_of
 from equipoise_operator.local.schedule import Outcome
-from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_protocol import plan
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.finding import Finding
@@ -73,9 +73,7 @@ def record_name(identity: BlockIdentity) -> str:
     return f"{identity.comparison}.{identity.node_class}.{identity.block}.{identity.attempt}.json"
 
 
-def take_in(
-    path: Path, frozen: Frozen, ledger: SqliteLedger, *, artefacts: ArtefactFolder
-) -> Taken | None:
+def take_in(path: Path, frozen: Frozen, ledger: SqliteLedger) -> Taken | None:
     """Takes a record into the ledger and removes its file.
 
     Returns:
@@ -97,7 +95,6 @@ def take_in(
         comparison=comparison_named(registration, identity.comparison),
         registered=next(one for one in registration.classes if one.name == identity.node_class),
     )
-    artefacts.put(content)
     ingested = ledger.ingest(sealed, findings)
     path.unlink()
     refused = ingested.outcome is IngestOutcome.REFUSED

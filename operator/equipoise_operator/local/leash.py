@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(f"prctl(PR_SET_PDEATHSIG) failed: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != parent:
         sys.exit("the process that asked for this one is gone")
-    os.execv(program[0], program)
+    os.execv(program[0], program)  # noqa: S606 - no shell is wanted, and none is started
 
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ def registered_class(node_class: NodeClass, capability: Capability) -> Registere
     if lacking:
         raise UsageError(
             f"This machine is not of node class {name}: it has {own}, and for its fallback"
-            f" {lacking}. Run the campaign on another machine, or give the class a smaller fallback."
+            f" {lacking}. Run the campaign on another machine, or give the class a smaller"
+            " fallback."
         )
     return RegisteredClass(
         name=name,

@@ -18,7 +18,6 @@ from equipoise_operator.local.folder import CampaignFolder, sync_folder, write_a
 from equipoise_operator.local.freezing import differences, frozen, listed
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment
@@ -83,9 +82,6 @@ def _registered(
     if amended is not None and amended.secret is None:
         # The amended campaign ends here; without its secret nobody could verify it any more.
         ledger.reveal(amended.registration_digest, _needed_secret(folder, amended))
-    artefacts = ArtefactFolder(folder.artefacts)
-    for text in loaded.contents.values():
-        artefacts.put(text.encode())
     write_atomically(folder.secret, secret.encode(), mode=0o600)
     write_atomically(folder.campaign, loaded.content)
     ledger.register(registration, dict(loaded.contents))

@@ -163,7 +163,8 @@ def warnings(spec: CampaignSpec, prediction: Prediction) -> tuple[str, ...]:
     if prediction.seconds > spec.budget.wall_clock_seconds:
         found.append(
             f"The campaign is predicted to take {prediction.seconds:.0f} s and its budget is"
-            f" {spec.budget.wall_clock_seconds} s: raise spec.budget.wallClockSeconds, or measure less."
+            f" {spec.budget.wall_clock_seconds} s: raise spec.budget.wallClockSeconds, or measure"
+            " less."
         )
     for one in prediction.questions:
         name = f"{one.comparison} on {one.node_class}"

@@ -70,9 +70,7 @@ def require_kernel_extra() -> None:
         MissingExtraError: torch is not installed.
     """
     if importlib.util.find_spec("torch") is None:
-        raise MissingExtraError(
-            "Measuring kernels needs PyTorch, which isn't installed: pip install 'equipoise[kernel]'"
-        )
+        raise MissingExtraError("Measuring kernels needs PyTorch: pip install 'equipoise[kernel]'")
 
 
 class Runners:
@@ -147,7 +145,7 @@ class _Runner:
             stdout=subprocess.PIPE,
             bufsize=0,
             stderr=self._said,
-            start_new_session=True,  # Ctrl-C reaches this program alone, which then stops the runner
+            start_new_session=True,  # Ctrl-C reaches this program alone, which stops the runner
         )
         self._unread = b""
 

@@ -87,7 +87,7 @@ class MeasureBlock:
 
 @dataclass(frozen=True, slots=True)
 class TakeLook:
-    """Compute the verdicts of a registered look: the whole campaign's, which shares an error rate."""
+    """Compute the verdicts of a registered look: the whole campaign's (Holm)."""
 
     look: int
 

@@ -72,8 +72,7 @@ def resolve(
     config_maps: Mapping[tuple[str, str], str],
     read_artefact: ReadArtefact,
 ) -> tuple[dict[tuple[str, str], str], tuple[Fault, ...]]:
-    """Text of each source by (comparison, arm or empty for the problem), and the faults of the
-    others.
+    """Text of each source by (comparison, arm or empty: the problem), and faults of the others.
 
     Args:
         campaign: the raw Campaign document.
@@ -165,7 +164,7 @@ def _decoded(content: bytes, name: str) -> str:
         raise UnreadableError(
             f"{name}: more than {MAX_CHARACTERS} characters",
             expected=f"at most {MAX_CHARACTERS}",
-            remedy="shorten the source; data belong into get_inputs, which makes them from the seed",
+            remedy="shorten the source; get_inputs makes data from the seed",
         )
     return text
 

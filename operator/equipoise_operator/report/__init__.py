@@ -1,1 +1,1 @@
-"""From a ledger to one HTML file and its Markdown twin: verdict first, every figure recomputable."""
+"""From a ledger to one HTML file and its Markdown twin: the verdict first, details folded."""

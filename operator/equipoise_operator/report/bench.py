@@ -1,18 +1,23 @@
 """The measurements behind one verdict: its blocks, runs, clocks, walls and phases, as numbers.
 
-Called by `page`, which draws them, and shows them as tables. Every number comes out of the records through the
-protocol's own readouts, so that it recomputes; none of them decides anything here. Pure.
+Called by `page`, which draws them, and shows them as tables. Every number comes out of the records
+through the protocol's own readouts, so that it recomputes; none of them decides anything here.
+Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from equipoise_operator.report.data import Question
 from equipoise_protocol import readout
 from equipoise_protocol.block import BlockRecord, RunRecord
-from equipoise_protocol.exact import exact_exp, exact_log, exact_mean
+from equipoise_protocol.exact import exact_exp, exact_mean
+from equipoise_protocol.headroom import geometric_mean
 from equipoise_protocol.ledger.bodies import AdmittedRecord, Validity
+from equipoise_protocol.validation.clocks import agreement
+from equipoise_protocol.validation.held import Unit
 from equipoise_protocol.vocabulary import Phase, Rank, ReadoutName
 
 
@@ -29,6 +34,7 @@ class BlockRow:
     treatment_seconds: float | None
     baseline_seconds: float | None
     counts: bool
+    """Whether the verdict's ratio rests on it."""
     is_void: bool
     kinds: tuple[str, ...]
     """Kinds of its findings, with their rules."""
@@ -37,11 +43,10 @@ class BlockRow:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """An arm's runs in the blocks that count."""
+    """How an arm's runs in the blocks that count lie around a centre."""
 
     arm: str
     deviations: tuple[float, ...]
-    """Of each run from the arm's mean; 0.01 is 1 %."""
     is_treatment: bool
 
 
@@ -75,7 +80,7 @@ def block_rows(question: Question) -> tuple[BlockRow, ...]:
 
 
 def spreads(question: Question) -> tuple[Spread, ...]:
-    """Each arm's runs around their mean, in the primary readout, over the blocks that count."""
+    """Each arm's runs around their mean in the primary readout; 0.01 is 1 %."""
     name = primary(question)
     found: list[Spread] = []
     for arm in question.comparison.arms:
@@ -97,27 +102,37 @@ def spreads(question: Question) -> tuple[Spread, ...]:
 
 
 def clocks(question: Question) -> tuple[Spread, ...]:
-    """Each run's in-process time over the outside clock's (less the harness's share), less 1."""
+    """How far the two clocks disagree in each run and shape, as a part of what R13 allows.
+
+    Positive where the collector's clock says more than the one inside, beyond the harness's own
+    share; beyond 1 or -1 it is more than is allowed.
+    """
     found: list[Spread] = []
     for arm in question.comparison.arms:
-        deviations = [
-            inside / outside - 1
+        agreements = [
+            agreement(unit)
             for record in _counting(question)
             for run in record.runs
             if run.arm == arm.name
-            for inside in [readout.run_seconds(record, run, ReadoutName.IN_PROCESS_LATENCY)]
-            for outside in [readout.run_seconds(record, run, ReadoutName.LATENCY)]
-            if inside is not None and outside is not None
+            for unit in _units(record, run)
         ]
-        if deviations:
+        if agreements:
             found.append(
                 Spread(
                     arm=arm.name,
-                    deviations=tuple(deviations),
+                    deviations=tuple((one.share - one.harness) / one.allowed for one in agreements),
                     is_treatment=arm.name == question.treatment,
                 )
             )
     return tuple(found)
+
+
+def _units(record: BlockRecord, run: RunRecord) -> Iterator[Unit]:
+    nulls = {null.shape: null for null in record.null_shapes}
+    for outcome in run.shapes:
+        both = len(outcome.outside_nanoseconds) == len(outcome.inside_nanoseconds)
+        if outcome.outside_nanoseconds and both and outcome.shape in nulls:
+            yield Unit(run=run, outcome=outcome, null=nulls[outcome.shape])
 
 
 def distances(question: Question) -> tuple[Distance, ...]:
@@ -127,14 +142,16 @@ def distances(question: Question) -> tuple[Distance, ...]:
         return ()
     wall = verdict.headroom.wall_seconds
     baseline = verdict.headroom.baseline_seconds
-    lanes = [Distance(verdict.honest_baseline, baseline, verdict.headroom.ratio, is_treatment=False)]
+    lanes = [
+        Distance(verdict.honest_baseline, baseline, verdict.headroom.ratio, is_treatment=False)
+    ]
     runs = [
         value
         for record in _counting(question)
         for value in readout.arm_seconds(record, question.treatment, ReadoutName.LATENCY) or ()
     ]
     if runs and wall > 0:
-        seconds = _geometric_mean(runs)
+        seconds = geometric_mean(runs)
         lanes.insert(0, Distance(question.treatment, seconds, seconds / wall, is_treatment=True))
     return tuple(lanes)
 
@@ -155,9 +172,9 @@ def shares(question: Question) -> tuple[Share, ...]:
     checks = max(inside - start - warm_up - timed - pauses, 0)
     parts = (
         ("Timed calls", timed, True),
-        ("Between timed calls: inputs, cache state", pauses, False),
+        ("Between timed calls (inputs, cache state)", pauses, False),
         ("Warm-up", warm_up, False),
-        ("Start: process, imports, compilation", start, False),
+        ("Start (process, imports, compilation)", start, False),
         ("Checks at the end of a run", checks, False),
         ("Null arm, walls, references", max(whole - inside, 0), False),
     )
@@ -183,9 +200,9 @@ def _block_row(question: Question, one: AdmittedRecord) -> BlockRow:
         phase=record.identity.phase,
         order=record.order,
         ratio=exact_exp(log_ratio) if log_ratio is not None else None,
-        treatment_seconds=_geometric_mean(ours) if ours else None,
-        baseline_seconds=_geometric_mean(theirs) if theirs else None,
-        counts=one.digest in question.counting,
+        treatment_seconds=geometric_mean(ours) if ours else None,
+        baseline_seconds=geometric_mean(theirs) if theirs else None,
+        counts=one.digest in question.counting and question.is_estimated,
         is_void=one.validity is Validity.VOID,
         kinds=tuple(dict.fromkeys(f"{found.rule} {found.kind}" for found in one.findings)),
         digest=one.digest,
@@ -198,7 +215,3 @@ def _counting(question: Question) -> tuple[BlockRecord, ...]:
 
 def _timed(run: RunRecord) -> int:
     return sum(sum(shape.outside_nanoseconds) for shape in run.shapes)
-
-
-def _geometric_mean(seconds: tuple[float, ...] | list[float]) -> float:
-    return exact_exp(exact_mean([exact_log(value) for value in seconds]))

@@ -62,8 +62,6 @@ class Refusal:
 class Card:
     """One comparison on one node class."""
 
-    key: str
-    """Unique within the page, fit for an id."""
     comparison: str
     node_class: str
     kind: str
@@ -91,13 +89,12 @@ def card(question: Question, *, rule: Decision) -> Card:
         return _waiting(question)
     headline, caption = _headline(verdict, rule)
     return Card(
-        key=key_of(question),
         comparison=verdict.comparison,
         node_class=verdict.node_class,
         kind=verdict.verdict.value,
         label=verdict.verdict.value,
         sign=words.SIGNS[verdict.verdict],
-        sentence=verdict.sentence,
+        sentence=sentence.typeset(verdict.sentence),
         headline=headline,
         caption=caption,
         strawman=_strawman(verdict),
@@ -107,12 +104,6 @@ def card(question: Question, *, rule: Decision) -> Card:
         refusals=refusals(verdict),
         look=_look(verdict),
     )
-
-
-def key_of(question: Question) -> str:
-    """A name for the question's part of the page. Names are DNS labels, so `--` can't be ambiguous
-    unless a name holds it; the position of its parts on the page tells even those apart."""
-    return f"{question.comparison.name}--{question.node_class}"
 
 
 def refusals(verdict: Verdict) -> tuple[Refusal, ...]:
@@ -144,27 +135,26 @@ def written(kind: VerdictKind, given: Ratio | None, *, margin: int) -> str:
     shown = sentence.ratio(given)
     if kind is VerdictKind.EQUIVALENCE:
         return f"{sentence.NO_DIFFERENCE} ({sentence.margin_text(margin)})"
-    return f"{shown.estimate}× ({shown.interval})"
+    return f"{shown.estimate}{sentence.TIMES} ({shown.interval})"
 
 
 def _waiting(question: Question) -> Card:
     valid = sum(one.digest in question.counting for one in question.records)
     return Card(
-        key=key_of(question),
         comparison=question.comparison.name,
         node_class=question.node_class,
         kind=NOT_JUDGED,
         label="Not judged yet",
         sign="…",
         sentence=(
-            f"{question.treatment} on {question.node_class} has not been judged yet: a registered look"
-            " is still to come."
+            f"{question.treatment} on {question.node_class} has not been judged yet: a registered"
+            " look is still to come."
         ),
         reasons=(),
-        headline="…",
-        caption=((f"{sentence.counted(valid, 'block')} so far",),),
+        headline="",
+        caption=(),
         strawman=(),
-        facts=(),
+        facts=(Fact("Blocks", (f"{valid} so far",)),),
         ratios=(),
         refusals=(),
         look="no look yet",
@@ -179,7 +169,7 @@ def _headline(verdict: Verdict, rule: Decision) -> tuple[Figure | str, tuple[Wor
             margin = sentence.margin_text(rule.equivalence_margin_basis_points)
             return sentence.NO_DIFFERENCE, ((margin,),)
         case VerdictKind.IMPROVEMENT | VerdictKind.REGRESSION if shown is not None:
-            times = Figure(shown.estimate.value, f"{shown.estimate}×")
+            times = Figure(shown.estimate.value, f"{shown.estimate}{sentence.TIMES}")
             return times, ((shown.low, " to ", shown.high), (f"{shown.level} interval",))
         case VerdictKind.INCONCLUSIVE if shown is not None:
             return "?", ((shown.low, " to ", shown.high), (f"{shown.level} interval",))
@@ -209,9 +199,9 @@ def _facts(verdict: Verdict, rule: Decision) -> tuple[Fact, ...]:
                 Figure(blocks.valid, f"{blocks.valid}"),
                 " of ",
                 Figure(blocks.planned, f"{blocks.planned}"),
-                " valid, ",
+                f"{sentence.NARROW_SPACE}valid, ",
                 Figure(blocks.void, f"{blocks.void}"),
-                " void",
+                f"{sentence.NARROW_SPACE}void",
             ),
         )
     ]

@@ -1,7 +1,7 @@
 """What a report is made of: one campaign's entries of the ledger, decoded.
 
-`gather` is called by the command line; `ReportData` is read by every part of the report. Takes what the
-ledger says and judges nothing: whether the entries are genuine is `verify`'s question.
+`gather` is called by the command line; `ReportData` is read by every part of the report. Takes what
+the ledger says and judges nothing: whether the entries are genuine is `verify`'s question.
 """
 
 from __future__ import annotations
@@ -44,12 +44,17 @@ class Question:
     earlier: tuple[Verdict, ...]
     """Of the looks before it."""
     counting: frozenset[str]
-    """Digests of the records that the last look's estimate may rest on."""
+    """Digests of the records that the last look was taken on."""
 
     @property
     def treatment(self) -> str:
         """Name of the treatment."""
         return judged.treatment_of(self.comparison)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether its ratio may be shown: not if the look refused to estimate one."""
+        return self.verdict is None or self.verdict.honest_ratio is not None
 
     @property
     def honest_baseline(self) -> str | None:

@@ -1,7 +1,7 @@
 """From the page's numbers to its plots.
 
-Called by `html` alone, so that Markdown needs no drawing library. Hands numbers to `plots` and decides nothing.
-Pure.
+Called by `html` alone, so that Markdown needs no drawing library. Hands numbers to `plots` and
+decides nothing. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from equipoise_operator.report import bench as measured
 from equipoise_operator.report import sentence
 from equipoise_operator.report.page import Bench, Page, Transfer
 from equipoise_operator.report.plots import forest, pairs, phases, slope, strip, walls
-from equipoise_protocol.constants import CLOCK_AGREEMENT
 from equipoise_protocol.verdict import Ratio, Verdict
 from equipoise_protocol.vocabulary import VerdictKind
 
@@ -49,12 +48,13 @@ def forest_of(page: Page) -> Drawing:
         return NOTHING
     margin = _margin(page)
     return _both(
-        lambda is_narrow, key: forest.forest(rows, margin=margin, is_narrow=is_narrow, key=key), "forest"
+        lambda is_narrow, key: forest.forest(rows, margin=margin, is_narrow=is_narrow, key=key),
+        "forest",
     )
 
 
 def slope_of(page: Page, transfer: Transfer, *, position: int) -> Drawing:
-    """The slope chart of a portability verdict; nothing where fewer than two classes have a ratio."""
+    """The slope chart of a portability verdict; nothing below two classes with a ratio."""
     stops = tuple(
         slope.Stop(
             node_class=one.node_class,
@@ -63,9 +63,7 @@ def slope_of(page: Page, transfer: Transfer, *, position: int) -> Drawing:
             low=one.ratio.low if one.ratio else None,
             high=one.ratio.high if one.ratio else None,
         )
-        for one, (_, _, written) in zip(
-            transfer.portability.classes, transfer.classes, strict=True
-        )
+        for one, (_, _, written) in zip(transfer.portability.classes, transfer.classes, strict=True)
     )
     if sum(stop.estimate is not None for stop in stops) < 2:  # noqa: PLR2004 - a slope has two ends
         return NOTHING
@@ -92,7 +90,7 @@ def bench_drawings(page: Page, bench: Bench, *, position: int) -> BenchDrawings:
         clocks=_strips(
             measured.clocks(question),
             bench,
-            bound=CLOCK_AGREEMENT.value / _BASIS_POINTS,
+            bound=1.0,
             centre="equal",
             key=f"clocks{position}",
         ),
@@ -156,19 +154,14 @@ def _pairs(page: Page, bench: Bench, *, key: str) -> Drawing:
         return NOTHING
     verdict = bench.question.verdict
     given = verdict.honest_ratio if verdict is not None else None
-    summary = pairs.Summary(given.estimate, given.low, given.high) if given else None
-    margin = _margin(page)
-    return _both(
-        lambda is_narrow, name: pairs.pairs(
-            attempts,
-            arms=(bench.treatment, bench.baseline),
-            summary=summary,
-            margin=margin,
-            is_narrow=is_narrow,
-            key=name,
-        ),
-        key,
+    course = pairs.Course(
+        attempts=attempts,
+        treatment=bench.treatment,
+        baseline=bench.baseline,
+        summary=pairs.Summary(given.estimate, given.low, given.high) if given else None,
+        margin=_margin(page),
     )
+    return _both(lambda is_narrow, name: pairs.pairs(course, is_narrow=is_narrow, key=name), key)
 
 
 def _strips(
@@ -192,7 +185,7 @@ def _strips(
 
 
 def _written(figure: sentence.Figure, *, is_cv: bool) -> str:
-    return f"CV {figure}" if is_cv else f"farthest {figure}"
+    return f"CV {figure}" if is_cv else f"median {figure}"
 
 
 def _walls(page: Page, bench: Bench, *, key: str) -> Drawing:

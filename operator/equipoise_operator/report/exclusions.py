@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Final
 
 from equipoise_operator.report.data import ReportData
 from equipoise_operator.report.sentence import short
 from equipoise_protocol.block import BlockIdentity
 from equipoise_protocol.rules import RULES
 from equipoise_protocol.vocabulary import Severity
+
+LISTED: Final = 40
+"""Findings of one rule that a page shows in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Broken:
     notes: int
     """Records in which it was only noted."""
     occurrences: tuple[Occurrence, ...]
+    """The first of them; `more` says how many the page leaves to the ledger."""
+    more: int
 
 
 @dataclass(slots=True)
@@ -107,7 +113,8 @@ def exclusions(data: ReportData) -> tuple[Broken, ...]:
             refused=len(tally.refused),
             rejected=tally.rejected,
             notes=len(tally.notes),
-            occurrences=tuple(tally.occurrences),
+            occurrences=tuple(tally.occurrences[:LISTED]),
+            more=max(len(tally.occurrences) - LISTED, 0),
         )
         for rule, tally in sorted(tallies.items())
     )

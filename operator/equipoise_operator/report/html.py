@@ -1,8 +1,7 @@
-# ruff: noqa: A005 - `report.html` is what this module makes
 """The report as one HTML file that loads nothing.
 
-Called by the command line. Every text is escaped, a candidate's too; the page's policy forbids scripts,
-requests and any style but its own.
+Called by the command line. Every text is escaped, a candidate's too; the page's policy forbids
+scripts, requests and any style but its own.
 """
 
 from __future__ import annotations
@@ -61,6 +60,4 @@ def _environment() -> Environment:
 def _policy(style: str) -> str:
     """A content security policy: no script, no request, and no style but the one with this hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

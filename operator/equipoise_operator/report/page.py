@@ -6,15 +6,24 @@ Called by `html` and `markdown`. Draws nothing and decides nothing. Pure.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
+from string import ascii_uppercase
 
-from equipoise_operator.report import bench, cards, exclusions, provenance, reproduce, sentence, words
+from equipoise_operator.report import (
+    bench,
+    cards,
+    exclusions,
+    provenance,
+    reproduce,
+    sentence,
+    words,
+)
 from equipoise_operator.report.cards import Card, Fact
 from equipoise_operator.report.data import Question, ReportData
 from equipoise_operator.report.exclusions import Broken
 from equipoise_operator.report.provenance import Origin
 from equipoise_operator.report.reproduce import Recipe
 from equipoise_operator.report.sentence import Figure
-from equipoise_protocol.constants import CLOCK_AGREEMENT
 from equipoise_protocol.verdict import Portability
 from equipoise_protocol.vocabulary import Phase
 
@@ -24,8 +33,9 @@ class AttemptLine:
     """A row of the table of attempts."""
 
     block: str
-    phase: str
+    """Block and attempt, as findings name them: `5.2`."""
     order: str
+    """In letters, by the bench's `letters`."""
     treatment: Figure | None
     baseline: Figure | None
     ratio: Figure | None
@@ -52,6 +62,8 @@ class Bench:
     treatment: str
     baseline: str
     attempts: tuple[AttemptLine, ...]
+    letters: str
+    """Which letter stands for which arm."""
     spreads: tuple[ArmLine, ...]
     clocks: tuple[ArmLine, ...]
     distances: tuple[ArmLine, ...]
@@ -135,23 +147,28 @@ def _status(data: ReportData) -> str:
 
 def _bench(question: Question, card: Card, *, cap: int) -> Bench:
     verdict = question.verdict
+    names = (arm.name for arm in question.comparison.arms)
+    letters = dict(zip(names, ascii_uppercase, strict=False))
     cvs = verdict.cross_run_cv if verdict is not None else {}
-    bound = sentence.basis_points(CLOCK_AGREEMENT.value)
     headroom = verdict.headroom if verdict is not None else None
     return Bench(
         card=card,
         question=question,
         treatment=question.treatment,
         baseline=question.honest_baseline or "no honest baseline",
-        attempts=tuple(_attempt(row) for row in bench.block_rows(question)),
+        attempts=tuple(_attempt(row, letters) for row in bench.block_rows(question)),
+        letters=", ".join(f"{letter} {arm}" for arm, letter in letters.items()),
         spreads=tuple(
-            ArmLine(arm, sentence.percentage(cv), f"cap {sentence.basis_points(cap)}")
-            for arm, cv in cvs.items()
+            ArmLine(
+                arm.name,
+                sentence.percentage(cvs[arm.name]),
+                f"cap {sentence.basis_points(cap)}",
+            )
+            for arm in question.comparison.arms
+            if arm.name in cvs
         ),
         clocks=tuple(
-            ArmLine(
-                one.arm, sentence.deviation(max(one.deviations, key=abs)), f"bound {bound}"
-            )
+            ArmLine(one.arm, sentence.deviation(median(one.deviations)), "of what is allowed")
             for one in bench.clocks(question)
         ),
         distances=tuple(
@@ -173,7 +190,7 @@ def _bench(question: Question, card: Card, *, cap: int) -> Bench:
     )
 
 
-def _attempt(row: bench.BlockRow) -> AttemptLine:
+def _attempt(row: bench.BlockRow, letters: dict[str, str]) -> AttemptLine:
     decimals = 4
     if row.is_void:
         standing = "void"
@@ -182,9 +199,8 @@ def _attempt(row: bench.BlockRow) -> AttemptLine:
     else:
         standing = "selection" if row.phase is Phase.SELECTION else "not used"
     return AttemptLine(
-        block=f"{row.block}" if row.attempt == 1 else f"{row.block}, attempt {row.attempt}",
-        phase=row.phase.value,
-        order=" ".join(row.order),
+        block=f"{row.block}.{row.attempt}",
+        order=" ".join(letters.get(arm, "?") for arm in row.order),
         treatment=sentence.seconds(row.treatment_seconds) if row.treatment_seconds else None,
         baseline=sentence.seconds(row.baseline_seconds) if row.baseline_seconds else None,
         ratio=Figure(row.ratio, f"{row.ratio:.{decimals}f}") if row.ratio is not None else None,
@@ -227,9 +243,13 @@ def _transfer(given: Portability, data: ReportData) -> Transfer:
         kind=given.verdict.value,
         label=words.TRANSFER_NAMES[given.verdict],
         sign=words.TRANSFER_SIGNS[given.verdict],
-        sentence=given.sentence,
+        sentence=sentence.typeset(given.sentence),
         classes=tuple(
-            (one.node_class, one.verdict.value, cards.written(one.verdict, one.ratio, margin=margin))
+            (
+                one.node_class,
+                one.verdict.value,
+                cards.written(one.verdict, one.ratio, margin=margin),
+            )
             for one in given.classes
         ),
         facts=tuple(facts),
@@ -240,11 +260,12 @@ def _transfer(given: Portability, data: ReportData) -> Transfer:
 def _rule(data: ReportData) -> tuple[tuple[str, str], ...]:
     design, decision = data.registration.spec.design, data.registration.spec.decision
     points = sentence.basis_points
+    walls = 1 + data.registration.spec.headroom.saturated_basis_points / 10_000
     rows = [
+        ("Blocks", f"{design.blocks} for the estimate, on each node class"),
         (
-            "Blocks",
-            f"{design.blocks} for the estimate, {design.selection_blocks} before them to choose the"
-            " honest baseline, on each node class",
+            "Selection blocks",
+            f"{design.selection_blocks} before them, to choose the honest baseline",
         ),
         ("Looks", f"{design.looks}"),
         ("Values", f"{design.values} timed calls a run and shape after {design.warm_ups} warm-ups"),
@@ -252,12 +273,8 @@ def _rule(data: ReportData) -> tuple[tuple[str, str], ...]:
         ("Equivalence margin", points(decision.equivalence_margin_basis_points)),
         ("Error rate", points(decision.error_rate_basis_points)),
         ("Cap on cross-run CV", points(decision.max_cross_run_cv_basis_points)),
-        ("Breaker", f"{decision.breaker_basis_points / 10_000:g}×"),
-        (
-            "At the wall",
-            "baseline within"
-            f" {1 + data.registration.spec.headroom.saturated_basis_points / 10_000:g}× the wall",
-        ),
+        ("Breaker", f"{decision.breaker_basis_points / 10_000:g}{sentence.TIMES}"),
+        ("At the wall", f"baseline within {walls:g}{sentence.TIMES} the wall"),
         ("Attempts a block", f"at most {data.registration.spec.retries.attempts_per_block}"),
     ]
     if decision.looser_cv_reason is not None:

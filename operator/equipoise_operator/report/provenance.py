@@ -1,7 +1,7 @@
 """Where the numbers come from: machines, software, environments, and what the walls were.
 
-Called by `page`. Lists every distinct value that the records hold, so that a fact that changed between
-blocks shows. Pure.
+Called by `page`. Lists every distinct value that the records hold, so that a fact that changed
+between blocks shows. Pure.
 """
 
 from __future__ import annotations
@@ -105,10 +105,8 @@ def _facts(
                 f"Python {one.python}, torch {one.torch}, numpy {one.numpy}" for one in software
             ),
         ),
-        (
-            "Runner",
-            _distinct(f"{one.runner_version}, {one.runner_digest}" for one in software),
-        ),
+        ("Runner", _distinct(one.runner_version for one in software)),
+        ("Runner's files", _distinct(one.runner_digest for one in software)),
         (
             "Copy bandwidth",
             _range((one.copy_bytes_per_second for one in walls), unit="B/s"),

@@ -1,7 +1,7 @@
 """How to check this report and how to measure again: commands, digests, seeds.
 
-Called by `page`. Commands are relative to the folder that holds the report, its ledger and its copy of
-the campaign file. Pure.
+Called by `page`. Commands are relative to the folder that holds the report, its ledger and its copy
+of the campaign file. Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures as text: digits, units and signs, and nothing that decides.
 
-Called by every part of the report. What a verdict says stands in the verdict itself and is shown as it
-is; here numbers only get their digits. Pure.
+Called by every part of the report. What a verdict says stands in the verdict itself and is shown as
+it is; here numbers only get their digits. Pure.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from equipoise_protocol.verdict import Ratio
 NARROW_SPACE: Final = "\N{NO-BREAK SPACE}"
 """Between a number and its unit: the two never part at a line's end."""
 
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+DASH: Final = "\N{EN DASH}"
+MINUS: Final = "\N{MINUS SIGN}"
+
 NO_DIFFERENCE: Final = f"~{NARROW_SPACE}1"
 """An equivalence: never a number that could pass for a tiny win."""
 
-NO_FIGURE: Final = "–"
+NO_FIGURE: Final = DASH
 """Where there is no figure; never a zero (R19)."""
 
-_FEWEST_DECIMALS, _MOST_DECIMALS = 2, 4
+_MOST_DECIMALS: Final = 4
+_LARGE: Final = 2.0
+"""Ratios below it are read in per mille, as the verdict's sentence does; those above in per
+cent."""
 _SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES: Final = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _RATES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -54,14 +61,15 @@ class RatioText:
     @property
     def interval(self) -> str:
         """From low to high, short."""
-        return f"{self.low}–{self.high}"
+        return f"{self.low}{DASH}{self.high}"
 
 
 def ratio(given: Ratio) -> RatioText:
-    """A ratio's digits: the first of the interval's half-width is the last shown, within 2 to 4."""
+    """A ratio with as many decimals, 2 to 4, as its interval's half-width has zeros and one."""
     half = (given.high - given.low) / 2
     wanted = math.ceil(-math.log10(half)) if half > 0 else _MOST_DECIMALS
-    decimals = min(max(wanted, _FEWEST_DECIMALS), _MOST_DECIMALS)
+    fewest = 2 if given.estimate >= _LARGE else 3
+    decimals = min(max(wanted, fewest), _MOST_DECIMALS)
     low, estimate, high = (
         Figure(value, f"{value:,.{decimals}f}") for value in (given.low, given.estimate, given.high)
     )
@@ -71,7 +79,7 @@ def ratio(given: Ratio) -> RatioText:
 
 def multiple(value: float) -> Figure:
     """A quotient such as the strawman index, to three significant digits."""
-    return Figure(value, f"{_significant(value, 3)}×")
+    return Figure(value, f"{_significant(value, 3)}{TIMES}")
 
 
 def percent(share: float) -> str:
@@ -80,9 +88,10 @@ def percent(share: float) -> str:
 
 
 def deviation(share: float) -> Figure:
-    """A signed deviation in percent, to a hundredth: below that, clocks and machines only rustle."""
-    sign = "−" if share < 0 else "+"
-    return Figure(share, f"{sign}{abs(share) * 100:.2f}{NARROW_SPACE}%")
+    """A signed deviation in whole per cent, without a sign where it rounds to nothing."""
+    points = round(share * 100)
+    sign = MINUS if points < 0 else "+" if points > 0 else ""
+    return Figure(share, f"{sign}{abs(points)}{NARROW_SPACE}%")
 
 
 def percentage(share: float) -> Figure:
@@ -137,6 +146,11 @@ def counted(count: int, noun: str) -> str:
 def moment(stamp: str) -> str:
     """A UTC time of RFC 3339 as people write it; anything else as it is."""
     return stamp.replace("T", " ").removesuffix("Z") + " UTC" if stamp.endswith("Z") else stamp
+
+
+def typeset(text: str) -> str:
+    """A protocol's sentence with its numbers held to their units, else as it is."""
+    return text.replace(" %", f"{NARROW_SPACE}%")
 
 
 def short(digest: str) -> str:

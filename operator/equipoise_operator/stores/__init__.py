@@ -1,1 +1,1 @@
-"""Where campaigns are kept: the ledger and the artefacts. The only modules that speak to a database."""
+"""Where campaigns are kept: ledger and artefacts. Nothing else speaks to a database."""

@@ -1,7 +1,7 @@
 """A folder of artefacts under their digests: sources of registrations, sealed records.
 
-Called by the ledger (`put`), by whoever reads a source back and by verification (`get`). What is in it
-is never changed and never removed; its names are SHA-256, so equal names are equal contents.
+Called by the ledger (`put`), by whoever reads a source back and by verification (`get`). What is in
+it is never changed and never removed; its names are SHA-256, so equal names are equal contents.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class ArtefactFolder:
     def put(self, content: bytes) -> str:
         """The content's digest, once the content lasts through a power cut.
 
-        Putting the same content again does nothing. The file appears whole or not at all: it is written
-        under another name, synced, and linked to its own, which fails where it is there already.
+        Putting the same content again does nothing. The file appears whole or not at all: it is
+        written under another name, synced, and linked to its own, which fails where it is there
+        already.
 
         Raises:
             DamagedArtefactError: a file of that name is there with another content.
@@ -64,8 +65,8 @@ class ArtefactFolder:
             content = target.read_bytes()
         except FileNotFoundError as error:
             raise MissingArtefactError(
-                f"Artefact {digest} is not at {target}; expected it there since it was registered or"
-                " recorded. Restore the folder from a copy."
+                f"Artefact {digest} is not at {target}; expected it there since it was registered"
+                " or recorded. Restore the folder from a copy."
             ) from error
         except OSError as error:
             raise _unusable(target, error) from error
@@ -86,8 +87,8 @@ class ArtefactFolder:
         hexadecimal = digest.removeprefix(PREFIX)
         if digest_form_is_wrong(digest):
             raise StoreError(
-                f"{digest!r} is no digest; expected sha256: and 64 hexadecimal digits. Name the artefact as"
-                " the ledger does."
+                f"{digest!r} is no digest; expected sha256: and 64 hexadecimal digits. Name the"
+                " artefact as the ledger does."
             )
         return self.path / "sha256" / hexadecimal[:FANNED_OUT] / hexadecimal[FANNED_OUT:]
 
@@ -128,7 +129,9 @@ def _name(temporary: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
             raise
-        temporary.replace(target)  # a file system without links; the content is the same by its digest
+        temporary.replace(
+            target
+        )  # a file system without links; the content is the same by its digest
 
 
 def _sync(folder: Path) -> None:
@@ -141,13 +144,13 @@ def _sync(folder: Path) -> None:
 
 def _damaged(digest: str, target: Path) -> DamagedArtefactError:
     return DamagedArtefactError(
-        f"The artefact at {target} is not what its name says; expected content of digest {digest}. It was"
-        " changed or is damaged: restore it from a copy."
+        f"The artefact at {target} is not what its name says; expected content of digest {digest}."
+        " It was changed or is damaged: restore it from a copy."
     )
 
 
 def _unusable(target: Path, error: OSError) -> StoreError:
     return StoreError(
-        f"The artefact {target} can't be read or written: {error.strerror}. Expected a folder that this"
-        " program owns; free space or restore access, then run again."
+        f"The artefact {target} can't be read or written: {error.strerror}. Expected a folder that"
+        " this program owns; free space or restore access, then run again."
     )

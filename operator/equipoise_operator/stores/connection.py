@@ -23,7 +23,7 @@ PATIENCE_SECONDS: Final = 30.0
 REFUSAL: Final = re.compile(r"^R\d\d: ")
 
 SETTINGS: Final = (
-    "PRAGMA journal_mode = WAL",  # readers don't wait for the writer, a crash leaves no half transaction
+    "PRAGMA journal_mode = WAL",  # readers don't wait, a crash leaves no half
     "PRAGMA synchronous = FULL",  # a commit that was acknowledged survives a power cut
     "PRAGMA foreign_keys = ON",
     "PRAGMA recursive_triggers = ON",  # REPLACE fires delete triggers here; elsewhere it needn't
@@ -57,14 +57,14 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     require_sqlite()
     if not path.is_file():
         raise StoreError(
-            f"There is no ledger at {path}; expected the ledger.sqlite3 of a campaign's folder. Name the"
-            " folder that `equipoise run` printed."
+            f"There is no ledger at {path}; expected the ledger.sqlite3 of a campaign's folder."
+            " Name the folder that `equipoise run` printed."
         )
     with as_store_errors(path):
         try:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError:
-            # On a medium that can't be written there can be no writer either, and so no WAL to heed.
+            # On a medium that can't be written there is no writer either, and so no WAL to heed.
             return _opened(path, "mode=ro&immutable=1")
 
 
@@ -79,8 +79,8 @@ def require_sqlite() -> None:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         wanted = ".".join(map(str, OLDEST_SQLITE))
         raise StoreError(
-            f"Python's SQLite is {sqlite3.sqlite_version}; expected {wanted} or later, which has strict"
-            " tables. Use a Python that was built with a newer SQLite."
+            f"Python's SQLite is {sqlite3.sqlite_version}; expected {wanted} or later, which has"
+            " strict tables. Use a Python that was built with a newer SQLite."
         )
 
 
@@ -134,6 +134,7 @@ def _opened(path: Path, options: str) -> sqlite3.Connection:
 def _unusable(error: sqlite3.Error, path: Path | None) -> StoreError:
     what = f"The ledger at {path}" if path is not None else "The ledger"
     return StoreError(
-        f"{what} can't be used: {error}. Expected a SQLite database that this program can read and write."
-        " Nothing was acknowledged that isn't in it: free space or restore access, then run again."
+        f"{what} can't be used: {error}. Expected a SQLite database that this program can read and"
+        " write. Nothing was acknowledged that isn't in it: free space or restore access, then run"
+        " again."
     )

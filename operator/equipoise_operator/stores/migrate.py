@@ -1,7 +1,7 @@
 """Runs the migrations of the ledger's database.
 
-Called by `schema.bring_up_to_date` when a ledger is new or older than this program; imported only then.
-A migration is one transaction: it is wholly there, or not at all.
+Called by `schema.bring_up_to_date` when a ledger is new or older than this program; imported only
+then. A migration is one transaction: it is wholly there, or not at all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def upgrade(path: Path) -> None:
     """
     engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
 
-    # The driver begins no transaction by itself, so that DDL and version are written in the same one.
+    # The driver begins no transaction by itself: DDL and version are written in the same one.
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")

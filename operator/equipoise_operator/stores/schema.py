@@ -1,7 +1,7 @@
-"""The ledger's schema: the hand-written DDL, bringing a database up to it, and what differs from it.
+"""The ledger's schema: its hand-written DDL, migrating to it, and what differs from it.
 
-Called when a ledger is opened, and by verification. The DDL is the protocol's package data; its version
-is its own, apart from the protocol's digest (R03).
+Called when a ledger is opened, and by verification. The DDL is the protocol's package data; its
+version is its own, apart from the protocol's digest (R03).
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def split(script: str) -> Iterator[str]:
             lines.clear()
     if lines:
         raise StoreError(
-            f"A DDL script ends within a statement: {lines[0]!r}; expected a semicolon at the end of a"
-            " line. Reinstall equipoise."
+            f"A DDL script ends within a statement: {lines[0]!r}; expected a semicolon at the end"
+            " of a line. Reinstall equipoise."
         )
 
 
@@ -80,13 +80,13 @@ def bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
         return
     if found is not None and found not in FILES:
         raise StoreError(
-            f"The ledger at {path} has schema version {found}; this program knows up to {REVISION}. Open it"
-            " with the equipoise that wrote it, or a newer one."
+            f"The ledger at {path} has schema version {found}; this program knows up to"
+            f" {REVISION}. Open it with the equipoise that wrote it, or a newer one."
         )
     if found is None and _objects(connection):
         raise StoreError(
-            f"{path} is a database, and none of a ledger. Expected a ledger or a new file; choose another"
-            " folder."
+            f"{path} is a database, and none of a ledger. Expected a ledger or a new file; choose"
+            " another folder."
         )
     # Only now: the migration machinery takes longer to import than a ledger takes to open.
     migrate = importlib.import_module("equipoise_operator.stores.migrate")
@@ -117,8 +117,8 @@ def create_in_memory() -> sqlite3.Connection:
 def differences(connection: sqlite3.Connection) -> tuple[str, ...]:
     """What of a ledger's schema isn't as the DDL has it, one sentence each; empty: nothing.
 
-    A trigger that was dropped or rewritten is named here, and so is anything that was added: a trigger
-    of somebody else could change rows on their way in.
+    A trigger that was dropped or rewritten is named here, and so is anything that was added: a
+    trigger of somebody else could change rows on their way in.
     """
     fresh = create_in_memory()
     try:
@@ -150,7 +150,8 @@ def differences(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     rows = connection.execute(
-        "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE tbl_name <> ? ORDER BY rowid",
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE tbl_name <> ? ORDER BY"
+        " rowid",
         (VERSION_TABLE,),
     )
     return {(str(kind), str(name)): str(sql) for kind, name, sql in rows}

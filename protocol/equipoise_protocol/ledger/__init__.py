@@ -1,1 +1,1 @@
-"""The ledger's form: what an entry says and how entries are chained. Pure; stores live elsewhere."""
+"""The ledger's form: what entries say and how they are chained. Stores live elsewhere."""

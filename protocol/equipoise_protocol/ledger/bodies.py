@@ -27,7 +27,7 @@ class Validity(StrEnum):
 
 
 class BlockPlan(Model):
-    """What was asked for one attempt at a block, without what is secret until the campaign's end."""
+    """What was asked for one attempt at a block, without what is secret until the end."""
 
     version: Version = 1
     identity: BlockIdentity
@@ -60,7 +60,7 @@ class Ending(StrEnum):
 
 
 class Rejection(Model):
-    """Why something was not admitted. Nothing of it counts, and it isn't dropped in silence (R10)."""
+    """Why something was not admitted: nothing of it counts, and it isn't dropped in silence (R10)."""
 
     version: Version = 1
     claimed: BlockIdentity
@@ -75,7 +75,7 @@ class Rejection(Model):
 
 
 class SecretReveal(Model):
-    """A campaign's secret, published at its end so that anyone can recompute seeds and keys (R08)."""
+    """A campaign's secret, published at its end: seeds and keys can be recomputed (R08)."""
 
     version: Version = 1
     registration_digest: Digest

@@ -1,13 +1,14 @@
 """The hash chain: the next entry after a head, and the first entry that doesn't follow (R33).
 
-Called by the stores (`append`) and by verification (`verify`). Pure: no clock, no database. It never looks
-into a body; whether what an entry says is right is another question.
+Called by the stores (`append`) and by verification (`verify`). Pure: no clock, no database. It
+never looks into a body; whether what an entry says is right is another question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from equipoise_protocol.canonical import canonical_bytes, digest_of_bytes
 from equipoise_protocol.ledger.entry import GENESIS, Entry, EntryKind, Head, link_hash
@@ -27,13 +28,13 @@ class Break:
     """What was found and what was expected."""
 
 
-def append(head: Head, kind: EntryKind, *, body: Model, appended_at: str) -> Entry:
+def append(head: Head, kind: EntryKind, *, body: Model | dict[str, Any], appended_at: str) -> Entry:
     """The entry that follows `head`. Pure.
 
     Args:
         head: of the ledger so far.
         kind: what the body is.
-        body: the model that stands in the entry, in canonical form.
+        body: what stands in the entry, in canonical form.
         appended_at: UTC, RFC 3339.
     """
     content = canonical_bytes(body)
@@ -56,8 +57,8 @@ def verify(entries: Iterable[Entry], *, expected: Head | None = None) -> Break |
 
     Args:
         entries: in the order of the ledger.
-        expected: a head that was published outside the ledger: the entry of that number must stand there
-            with that hash, so that a rewound or forked ledger is told from a grown one.
+        expected: a head that was published outside the ledger: the entry of that number must stand
+            there with that hash, so that a rewound or forked ledger is told from a grown one.
     """
     head = EMPTY
     for entry in entries:
@@ -70,15 +71,17 @@ def verify(entries: Iterable[Entry], *, expected: Head | None = None) -> Break |
     if expected is not None and head.size < expected.size:
         return Break(
             head.size + 1,
-            f"the ledger ends with entry {head.size}; its published head is entry {expected.size}, so"
-            " entries were cut off or an old copy was put back",
+            f"the ledger ends with entry {head.size}; its published head is entry {expected.size},"
+            " so entries were cut off or an old copy was put back",
         )
     return None
 
 
 def _fault(entry: Entry, head: Head) -> str | None:
     if entry.seq != head.size + 1:
-        return f"found entry {entry.seq} where entry {head.size + 1} was expected: entries are missing"
+        return (
+            f"found entry {entry.seq} where entry {head.size + 1} was expected: entries are missing"
+        )
     if entry.previous != head.hash:
         return f"names {entry.previous} as the entry before it; expected {head.hash}"
     of_body = digest_of_bytes(entry.body.encode())
@@ -99,4 +102,6 @@ def _fault(entry: Entry, head: Head) -> str | None:
 def _not_as_published(entry: Entry, expected: Head) -> str | None:
     if entry.hash == expected.hash:
         return None
-    return f"carries hash {entry.hash}; the published head says {expected.hash}: the ledger was forked"
+    return (
+        f"carries hash {entry.hash}; the published head says {expected.hash}: the ledger was forked"
+    )

@@ -1,7 +1,7 @@
 """One entry of the ledger: a body in canonical JSON, and its link to the entry before it (R33).
 
-Made by `chain.append`, stored and read back by the stores, checked by `chain.verify`. Pure data: it knows
-no database, and what a body says is `bodies`' business.
+Made by `chain.append`, stored and read back by the stores, checked by `chain.verify`. Pure data: it
+knows no database, and what a body says is `bodies`' business.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Entry:
 def link_hash(seq: int, kind: EntryKind, *, digest_: str, previous: str, appended_at: str) -> str:
     """The hash of an entry: SHA-256 over the canonical form of all that it links. Pure.
 
-    The body enters by its digest alone, so that a chain can be checked where bodies are kept elsewhere.
+    The body enters by its digest alone, so that a chain can be checked where bodies are kept
+    elsewhere.
 
     Args:
         seq: from 1.

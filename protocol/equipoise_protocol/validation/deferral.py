@@ -48,20 +48,35 @@ def lost_a_call(outside: tuple[int, ...], batches: tuple[Batch, ...]) -> float |
     return median(lost) if lost else None
 
 
+def lost_allowed(unit: Unit) -> float:
+    """Nanoseconds a call that an honest arm may cost the collector in a pause.
+
+    A share of the call, twice what the null arm costs, a process switch, and what others took from
+    the run, as far as the kernel saw it.
+    """
+    harness = lost_a_call(unit.null.outside_nanoseconds, unit.null.batches) or 0.0
+    others = 0.0
+    if unit.run.contention is not None:
+        pauses = sum(len(one.outside_nanoseconds) for one in unit.run.shapes)
+        taken = unit.run.contention.foreign_nanoseconds + unit.run.contention.steal_nanoseconds
+        others = taken / pauses
+    share = constants.CLOCK_AGREEMENT.value / BASIS_POINTS
+    variation = 1 + constants.HARNESS_VARIATION.value / BASIS_POINTS
+    return (
+        share * median(unit.outcome.outside_nanoseconds)
+        + variation * max(0.0, harness)
+        + constants.CLOCK_RESOLUTION.value
+        + others
+    )
+
+
 def _in_pauses(held: Held, arm: str) -> Iterator[Finding]:
-    seen: list[tuple[float, float, float, Unit]] = []
-    for unit in held.units(arm):
-        lost = lost_a_call(unit.outcome.outside_nanoseconds, unit.outcome.batches)
-        harness = lost_a_call(unit.null.outside_nanoseconds, unit.null.batches)
-        if lost is not None and harness is not None:
-            allowed = (
-                constants.CLOCK_AGREEMENT.value
-                / BASIS_POINTS
-                * median(unit.outcome.outside_nanoseconds)
-                + (1 + constants.HARNESS_VARIATION.value / BASIS_POINTS) * max(0.0, harness)
-                + constants.CLOCK_RESOLUTION.value
-            )
-            seen.append((lost - allowed, lost, allowed, unit))
+    seen = [
+        (lost - allowed, lost, allowed, unit)
+        for unit in held.units(arm)
+        if (lost := lost_a_call(unit.outcome.outside_nanoseconds, unit.outcome.batches)) is not None
+        and (allowed := lost_allowed(unit))
+    ]
     if seen and typical([excess for excess, *_ in seen]) > 0:
         _, lost, allowed, unit = max(seen, key=lambda one: one[0])
         yield _deferred(
@@ -97,8 +112,8 @@ def _in_threads(held: Held, arm: str) -> Iterator[Finding]:
 def cpu_budget(held: Held, run: RunRecord, contention: Contention) -> float:
     """CPU nanoseconds that a run's timed calls account for.
 
-    The calls themselves, on one CPU; what the harness does around each; and, for each further thread,
-    the whole phase, since OpenMP's threads spin while they wait for work.
+    The calls themselves, on one CPU; what the harness does around each; and, for each further
+    thread, the whole phase, since OpenMP's threads spin while they wait for work.
     """
     called = sum(sum(one.outside_nanoseconds) for one in run.shapes)
     around = sum(

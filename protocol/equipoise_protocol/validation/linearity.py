@@ -78,7 +78,8 @@ def line_of(unit: Unit) -> Line | None:
     rate = min(middle, capped_mean([call for calls in longer for call in calls], middle))
     calls = [call for stretch in shorter for call in stretch]
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
-    first_calls = len(shorter) * (1 + _null_band(unit) / rate)
+    cold = constants.FIRST_CALL.value + _null_band(unit)
+    first_calls = len(shorter) * (1 + cold / rate)
     return Line(
         unit=unit,
         calls=len(calls),
@@ -113,14 +114,14 @@ def _stretches(unit: Unit) -> list[tuple[int, ...]]:
 
 
 def _null_band(unit: Unit) -> float:
-    """The most that one of the null arm's batches took beyond its own rate, in nanoseconds.
+    """What a batch of the null arm takes beyond its own rate, in nanoseconds.
 
-    It is what a batch's first call costs the harness by itself.
+    A batch's first call costs the harness by itself; the median over batches, so that one
+    interruption doesn't widen the band for all arms.
     """
     rate = median(unit.null.outside_nanoseconds)
-    return max(
-        0.0, *(batch.outside_nanoseconds - batch.length * rate for batch in unit.null.batches)
-    )
+    beyond = [batch.outside_nanoseconds - batch.length * rate for batch in unit.null.batches]
+    return max(0.0, median(beyond))
 
 
 def _no_line(held: Held, arm: str) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import socket
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -154,6 +155,7 @@ def _become_arm(
                 os.close(int(name))
     scratch = sandbox.scratch()
     os.environ.update(limits.environment(scratch))
+    tempfile.tempdir = None  # the template may have settled on its own
     os.chdir(scratch)
     limits.apply(memory_bytes=run.room, threads=template.threads, own_user=sandbox.own_user)
     sandbox.drop()

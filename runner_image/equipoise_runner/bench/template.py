@@ -55,6 +55,10 @@ class Template:
             import torch._inductor.config as inductor  # noqa: PLC0415
 
             inductor.cpp.simdlen = INDUCTOR_WIDTHS[wanted.isa]
+            # By default Inductor compiles a test program for each instruction set and loads it in a new
+            # interpreter, in every process: seconds a run. Instead the CPU's own flags are believed.
+            inductor.cpp.vec_isa_ok = True
+            # Workers would be forked from, or beside, a template that must stay alone.
             inductor.compile_threads = 1
         # Forked processes share these pages; a collection that touched them would copy them one by one.
         gc.collect()

@@ -1,8 +1,9 @@
 """A sheet in pixels that a plot draws on, and the SVG string that it becomes.
 
-Called by every plot. Draws through matplotlib's SVG backend on a figure of its own, without pyplot and
-without global state; the string is the same on every call: no date, no random id. It carries no `style`
-attribute and no script, so that it stands inline under a content security policy that allows neither.
+Called by every plot. Draws through matplotlib's SVG backend on a figure of its own, without pyplot
+and without global state; the string is the same on every call: no date, no random id. It carries no
+`style` attribute and no script, so that it stands inline under a content security policy that
+allows neither.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Final, Literal
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -94,12 +94,12 @@ class Canvas:
             clip_on=False,
         )
 
-    def box(
-        self, corner: tuple[float, float], size: tuple[float, float], *, role: Role
-    ) -> None:
+    def box(self, corner: tuple[float, float], size: tuple[float, float], *, role: Role) -> None:
         """A filled rectangle; `corner` is its top left."""
         self._axes.add_patch(
-            Rectangle(corner, *size, facecolor=role.value, edgecolor="none", linewidth=0, clip_on=False)
+            Rectangle(
+                corner, *size, facecolor=role.value, edgecolor="none", linewidth=0, clip_on=False
+            )
         )
 
     def marks(  # noqa: PLR0913 - how a mark looks
@@ -160,8 +160,8 @@ class Canvas:
         """
         sheet = io.StringIO()
         with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
-            FigureCanvasSVG(self._figure).print_svg(
-                sheet, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+            self._figure.savefig(
+                sheet, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
             )
         drawn = ET.fromstring(sheet.getvalue())  # noqa: S314 - matplotlib's own output of a moment ago
         root = ET.Element(

@@ -1,4 +1,4 @@
-"""The forest plot: honest and naive ratio of every comparison and class, with intervals, on a log axis.
+"""The forest plot: honest and naive ratio of every comparison and class, with their intervals.
 
 Called by the report's page. Pure.
 """
@@ -141,8 +141,6 @@ def _bar(canvas: Canvas, bar: Bar, *, scale: Logarithmic, layout: _Layout, top: 
     canvas.text((numbers, label), bar.interval, role=Role.MUTED, align="right")
     canvas.text((numbers - 112, label), bar.written, bold=bar.is_honest, align="right")
     canvas.line((scale.at(bar.low), mark), (scale.at(bar.high), mark), role=role, width=2)
-    for end in (bar.low, bar.high):
-        canvas.line((scale.at(end), mark - 4), (scale.at(end), mark + 4), role=role, width=2)
     canvas.marks(
         [(scale.at(bar.estimate), mark)],
         role=role,

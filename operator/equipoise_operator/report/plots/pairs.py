@@ -18,6 +18,10 @@ _RATIOS: Final = (34, 178)
 _TIMES: Final = (226, 336)
 """Top and bottom of the panel of times."""
 _HEIGHT: Final = 374
+_LEFT: Final = 44
+"""Room for the labels of the axes."""
+_EDGE: Final = 30
+"""Room for the summary."""
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -30,7 +34,7 @@ class Attempt:
     treatment_seconds: float | None
     baseline_seconds: float | None
     counts: bool
-    """Whether the estimate rests on it."""
+    """Whether the verdict's ratio rests on it."""
     is_void: bool
 
 
@@ -43,54 +47,50 @@ class Summary:
     high: float
 
 
-def pairs(  # noqa: PLR0913 - one plot's captions
-    attempts: Sequence[Attempt],
-    *,
-    arms: tuple[str, str],
-    summary: Summary | None,
-    margin: float,
-    is_narrow: bool,
-    key: str,
-) -> str:
-    """The plot as SVG.
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Everything that the plot shows."""
 
-    Args:
-        attempts: in ledger order, at least one.
-        arms: names of treatment and honest baseline.
-        summary: the verdict's honest ratio; absent where there is none.
-        margin: the registered equivalence margin as a ratio.
-        is_narrow: for a narrow page.
-        key: unique within the page.
-    """
-    width = NARROW if is_narrow else WIDE
-    canvas = Canvas(width, _HEIGHT)
-    left, right = 44, width - 30
-    step = (right - left) / len(attempts)
-    across = [left + step * (position + 0.5) for position in range(len(attempts))]
-    _ratios(canvas, attempts, across=across, baseline=arms[1], summary=summary, margin=margin)
-    _times(canvas, attempts, across=across, arms=arms)
-    _blocks(canvas, attempts, across=across, step=step)
-    return canvas.svg(key=key, label=_in_words(attempts, arms=arms))
+    attempts: tuple[Attempt, ...]
+    """In ledger order, at least one."""
+    treatment: str
+    baseline: str
+    """The honest one."""
+    summary: Summary | None
+    """The verdict's honest ratio; absent where there is none."""
+    margin: float
+    """The registered equivalence margin as a ratio."""
 
 
-def _ratios(
-    canvas: Canvas,
-    attempts: Sequence[Attempt],
-    *,
-    across: Sequence[float],
-    baseline: str,
-    summary: Summary | None,
-    margin: float,
-) -> None:
+def pairs(course: Course, *, is_narrow: bool, key: str) -> str:
+    """The plot as SVG; `key` is unique within the page."""
+    canvas = Canvas(NARROW if is_narrow else WIDE, _HEIGHT)
+    step = (canvas.width - _LEFT - _EDGE) / len(course.attempts)
+    across = [_LEFT + step * (position + 0.5) for position in range(len(course.attempts))]
+    _ratios(canvas, course, across=across)
+    _times(canvas, course, across=across)
+    _blocks(canvas, course.attempts, across=across, step=step)
+    return canvas.svg(key=key, label=_in_words(course))
+
+
+def _ratios(canvas: Canvas, course: Course, *, across: Sequence[float]) -> None:
+    attempts, summary, margin = course.attempts, course.summary, course.margin
     top, bottom = _RATIOS
-    left, right = 44, canvas.width - 30
+    left, right = _LEFT, canvas.width - _EDGE
+    canvas.text((0, 10), fitted(f"Ratio to {course.baseline}, by block", canvas.width), bold=True)
     # Void blocks don't stretch the axis: their marks stop at its ends.
     shown = [one.ratio for one in attempts if one.ratio is not None and not one.is_void]
+    if not shown:
+        canvas.text(
+            (left, (top + bottom) / 2), "no valid block has times of both arms", role=Role.MUTED
+        )
+        return
     ends = [summary.low, summary.high] if summary else []
     scale = Logarithmic(*padded([*shown, *ends, 1 / margin, margin]), bottom, top)
-    canvas.text((0, 10), fitted(f"Ratio to {baseline}, by block", canvas.width - 30), bold=True)
     canvas.box(
-        (left, scale.at(margin)), (right - left, scale.at(1 / margin) - scale.at(margin)), role=Role.BAND
+        (left, scale.at(margin)),
+        (right - left, scale.at(1 / margin) - scale.at(margin)),
+        role=Role.BAND,
     )
     for tick in scale.ticks(5):
         canvas.line((left, scale.at(tick.value)), (right, scale.at(tick.value)))
@@ -115,19 +115,16 @@ def _ratios(
     )
     if summary:
         at = canvas.width - 12
-        canvas.line((at, scale.at(summary.low)), (at, scale.at(summary.high)), role=Role.HONEST, width=2)
+        canvas.line(
+            (at, scale.at(summary.low)), (at, scale.at(summary.high)), role=Role.HONEST, width=2
+        )
         canvas.marks([(at, scale.at(summary.estimate))], role=Role.HONEST, size=9)
 
 
-def _times(
-    canvas: Canvas,
-    attempts: Sequence[Attempt],
-    *,
-    across: Sequence[float],
-    arms: tuple[str, str],
-) -> None:
+def _times(canvas: Canvas, course: Course, *, across: Sequence[float]) -> None:
+    attempts = course.attempts
     top, bottom = _TIMES
-    left, right = 44, canvas.width - 30
+    left, right = _LEFT, canvas.width - _EDGE
     # Times of void blocks stand in the table of attempts; here they would only stretch the axis.
     shown = [one for one in attempts if not one.is_void]
     seconds = [
@@ -142,7 +139,7 @@ def _times(
     unit, name = next((one for one in _UNITS if max(seconds) >= one[0]), _UNITS[-1])
     scale = Logarithmic(*padded([value / unit for value in seconds]), bottom, top)
     canvas.text((0, 204), f"Time a call, {name}", bold=True)
-    _key(canvas, arms)
+    _key(canvas, (course.treatment, course.baseline))
     for tick in scale.ticks(4):
         canvas.line((left, scale.at(tick.value)), (right, scale.at(tick.value)))
         canvas.text(
@@ -165,7 +162,7 @@ def _times(
 def _key(canvas: Canvas, arms: tuple[str, str]) -> None:
     # Right of the title on a wide plot; on a narrow one the title leaves room for two short names.
     room = 62 if canvas.width == NARROW else 150
-    right = canvas.width - 30
+    right = canvas.width - _EDGE
     names = [fitted(name, room, size=SMALL) for name in arms]
     spots = (right - 2 * room - 20, right - room)
     for spot, name, is_hollow in zip(spots, names, (False, True), strict=True):
@@ -192,16 +189,20 @@ def _blocks(
             for top, bottom in (_RATIOS, _TIMES):
                 canvas.line((x, top), (x, bottom), role=Role.ALARM, dashed=True)
     kinds = ["block"]
-    kinds += ["× void"] if any(one.is_void for one in attempts) else []
-    kinds += ["○ selection"] if any(not one.counts and not one.is_void for one in attempts) else []
-    canvas.text((44, _HEIGHT - 7), ", ".join(kinds), role=Role.MUTED, size=SMALL)
+    kinds += ["\N{MULTIPLICATION SIGN} void"] if any(one.is_void for one in attempts) else []
+    kinds += (
+        ["○ not counted"] if any(not one.counts and not one.is_void for one in attempts) else []
+    )
+    canvas.text((_LEFT, _HEIGHT - 7), ", ".join(kinds), role=Role.MUTED, size=SMALL)
 
 
-def _in_words(attempts: Sequence[Attempt], *, arms: tuple[str, str]) -> str:
+def _in_words(course: Course) -> str:
+    attempts = course.attempts
     counted = [one.ratio for one in attempts if one.counts and one.ratio is not None]
     void = sum(one.is_void for one in attempts)
     above = sum(ratio > 1 for ratio in counted)
     return (
-        f"Pairs plot: {arms[0]} against {arms[1]} in {len(attempts)} attempts at blocks. {len(counted)}"
-        f" count; in {above} of them {arms[0]} was better. {void} are void."
+        f"Pairs plot: {course.treatment} against {course.baseline} in {len(attempts)} attempts at"
+        f" blocks. {len(counted)} count; in {above} of them {course.treatment} was better. {void}"
+        " are void."
     )

@@ -24,7 +24,8 @@ class Stop:
 
     node_class: str
     written: str
-    """The ratio, formatted; `~ 1` where no difference was shown; the verdict where there is no ratio."""
+    """The ratio, formatted; `~ 1` where no difference was shown; the verdict where there is no
+    ratio."""
     estimate: float | None
     low: float | None
     high: float | None
@@ -68,8 +69,6 @@ def _stops(canvas: Canvas, stops: Sequence[Stop], *, scale: Logarithmic) -> None
         if stop.estimate is None or stop.low is None or stop.high is None:
             continue
         canvas.line((x, scale.at(stop.low)), (x, scale.at(stop.high)), role=Role.HONEST, width=2)
-        for end in (stop.low, stop.high):
-            canvas.line((x - 4, scale.at(end)), (x + 4, scale.at(end)), role=Role.HONEST, width=2)
         points.append((x, scale.at(stop.estimate)))
     if len(points) > 1:
         canvas.path(points, role=Role.HONEST, width=1.25)

@@ -1,6 +1,7 @@
 """Strips: one line an arm, one mark a run, as a deviation from a centre, with its registered bound.
 
-Called by the report's page for the spread of runs (R16) and for the agreement of clocks (R13). Pure.
+Called by the report's page for the spread of runs (R16) and for the agreement of clocks (R13).
+Pure.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def strips(rows: Sequence[Strip], *, bound: float, centre: str, key: str) -> str
     largest = max([bound, *(abs(one) for row in rows for one in row.deviations)]) * 1.12
     scale = Linear(-largest, largest, _LEFT, _RIGHT)
     for tick in scale.ticks(5):
-        label = centre if tick.value == 0 else f"{tick.value * 100:+g} %".replace("-", "−")
+        label = (
+            centre if tick.value == 0 else f"{tick.value * 100:+g} %".replace("-", "\N{MINUS SIGN}")
+        )
         at = scale.at(tick.value), bottom + 12
         canvas.text(at, label, role=Role.MUTED, size=SMALL, align="center")
     for position, row in enumerate(rows):
@@ -73,7 +76,9 @@ def _strip(canvas: Canvas, row: Strip, *, scale: Linear, top: float) -> None:
     canvas.text((NARROW, top + 9), row.written, role=Role.MUTED, align="right")
     if row.spread is not None:
         ends = [min(max(side * row.spread, scale.low), scale.high) for side in (-1, 1)]
-        canvas.line((scale.at(ends[0]), top + 38), (scale.at(ends[1]), top + 38), role=role, width=3)
+        canvas.line(
+            (scale.at(ends[0]), top + 38), (scale.at(ends[1]), top + 38), role=role, width=3
+        )
     points = [(scale.at(one), top + 27.0) for one in row.deviations]
     canvas.marks(points, role=role, marker="|", size=11, width=1.25)
 

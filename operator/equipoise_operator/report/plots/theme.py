@@ -1,7 +1,7 @@
 """Roles that a plot colours its marks by, and the sizes that its text has.
 
-Read by every plot. Holds no colour that a reader sees: a role becomes a CSS variable of the page, so that
-a plot follows the page from light to dark and to paper.
+Read by every plot. Holds no colour that a reader sees: a role becomes a CSS variable of the page,
+so that a plot follows the page from light to dark and to paper.
 """
 
 from __future__ import annotations

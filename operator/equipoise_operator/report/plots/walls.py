@@ -46,7 +46,7 @@ def walls(lanes: Sequence[Lane], *, wall: str, saturated_within: float, key: str
     for tick in scale.ticks(5):
         if tick.value > 0:
             x = scale.at(tick.value)
-            label = f"{tick.value:g}×"
+            label = f"{tick.value:g}\N{MULTIPLICATION SIGN}"
             canvas.text((x, bottom + 13), label, role=Role.MUTED, size=SMALL, align="center")
     for position, lane in enumerate(lanes):
         top = _TOP + _ROW * position

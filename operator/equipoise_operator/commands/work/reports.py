@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 
+from equipoise_operator.commands.terminal import Page
 from equipoise_operator.local.folder import CampaignFolder, write_atomically
 from equipoise_operator.report.data import ReportData
-
-
-class Page(StrEnum):
-    """Form of a report."""
-
-    HTML = "html"
-    MARKDOWN = "markdown"
 
 
 def rendered(data: ReportData, page: Page) -> str:

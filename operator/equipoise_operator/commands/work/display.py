@@ -75,10 +75,7 @@ def finding_line(finding: Finding) -> str:
 def verdict_line(verdict: Verdict) -> str:
     """A verdict in a line. Pure."""
     look = f" (look {verdict.look} of {verdict.looks})" if verdict.looks > 1 else ""
-    return (
-        f"{verdict.comparison} on {verdict.node_class}{look}: {verdict.verdict.value}."
-        f" {verdict.sentence}"
-    )
+    return f"{verdict.comparison}{look}: {verdict.sentence}"
 
 
 def gravest(findings: tuple[Finding, ...]) -> Finding | None:
@@ -144,6 +141,7 @@ class Bar:
 
     def began(self, registration: Registration, progress: Progress) -> None:
         """Shows how much is there already."""
+        self._block = registration.campaign
         self._progress = progress
         self._show()
 

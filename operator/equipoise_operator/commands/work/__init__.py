@@ -1,0 +1,1 @@
+"""What the commands do: loaded only when they run, for the statistics take a second to load."""

@@ -1,0 +1,360 @@
+"""The ledger of a campaign on SQLite: the one way in, and the way back out (R31).
+
+Called by the local executor, the commands and reports. Each call that writes is one transaction:
+once it has returned, what it wrote survives `kill -9` and a power cut; before that, nothing of it
+is there. Calls may be repeated: the same content is written once.
+
+It never judges and never decides what is measured next. The rules are the database's own triggers
+(`equipoise_protocol/ddl/sqlite`), so that whoever comes by another way meets the same ones. What
+SQLite can't refuse (a digest that is wrong, a trigger that somebody dropped or switched off) is
+found by `verification`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from equipoise_operator import protocol_digest
+from equipoise_operator.stores import log, reading, schema
+from equipoise_operator.stores.artefacts import ArtefactFolder
+from equipoise_operator.stores.connection import (
+    as_store_errors,
+    connect,
+    connect_to_read,
+    transaction,
+)
+from equipoise_operator.stores.errors import RefusedError, StoreError
+from equipoise_operator.stores.rows import AdmittedRow, Ingested, IngestOutcome
+from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
+from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_bytes
+from equipoise_protocol.finding import Finding
+from equipoise_protocol.ledger import bodies
+from equipoise_protocol.ledger.bodies import BlockPlan, Ending, Rejection, SecretReveal
+from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
+from equipoise_protocol.registration import Registration, commitment, registration_digest
+from equipoise_protocol.validation import check
+from equipoise_protocol.verdict import Portability, Verdict
+from equipoise_protocol.vocabulary import Model, Severity
+
+REASON_LENGTH = 2_000
+
+
+def now() -> str:
+    """The present moment in UTC, as an entry says it. For people: order is the ledger's own."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class SqliteLedger:
+    """A ledger in a file; use it as a context manager."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        artefacts: ArtefactFolder | None = None,
+        protocols: Mapping[str, str] | None = None,
+        clock: Callable[[], str] = now,
+    ) -> None:
+        """Opens the ledger, or makes it.
+
+        Args:
+            path: the database file.
+            read_only: nothing is written or made; the file has to be there.
+            artefacts: where sources and sealed records go; by default the folder beside the file.
+            protocols: version by digest of every protocol that may be registered under; by default
+                the installed one and those that it has on record.
+            clock: gives the moment that an entry says it was appended at.
+
+        Raises:
+            StoreError: the file can't be used, or is of a version that this program doesn't know.
+        """
+        self.path = path
+        self.artefacts = artefacts or ArtefactFolder(path.parent / "artefacts")
+        self._clock = clock
+        self._connection = connect_to_read(path) if read_only else connect(path)
+        try:
+            if read_only:
+                self._require_current()
+            else:
+                schema.bring_up_to_date(self._connection, path)
+                self._know(known_protocols() if protocols is None else protocols)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._connection.close()
+
+    # Writing.
+
+    def register(self, registration: Registration, contents: Mapping[tuple[str, str], str]) -> str:
+        """The registration's digest, once it and its sources are on record (R01).
+
+        Args:
+            registration: the frozen campaign.
+            contents: text of each source by (comparison, arm or empty for the problem).
+
+        Raises:
+            StoreError: a source is missing or isn't what the registration says; the store can't be
+                written.
+            RefusedError: a rule refused it.
+        """
+        for source in registration.sources:
+            content = contents.get((source.comparison, source.arm), "").encode()
+            if digest_of_bytes(content) != source.digest:
+                raise StoreError(
+                    f"The source of {source.comparison}/{source.arm or 'problem'} has digest"
+                    f" {digest_of_bytes(content)}; the registration says {source.digest}. Register"
+                    " with the texts that were frozen."
+                )
+            self.artefacts.put(content)
+        return self._append_once(EntryKind.REGISTRATION, registration)
+
+    def plan(self, planned: PlannedBlock) -> None:
+        """Records that an attempt at a block will be made, before it is made (R10).
+
+        An earlier attempt that has left neither a record nor a rejection is recorded as lost first.
+        Planning the same attempt again does nothing.
+
+        Raises:
+            RefusedError: a rule refused it: it is planned otherwise already, the block is done, ...
+        """
+        body = bodies.plan_of(planned)
+        with transaction(self._connection):
+            if log.is_there(self._connection, digest(body)):
+                return
+            before = reading.open_attempt_before(self._connection, body)
+            if before is not None:
+                self._append(
+                    EntryKind.REJECTION,
+                    _lost(before, "No record came before the next attempt was planned."),
+                )
+            self._append(EntryKind.PLAN, body)
+
+    def lose(self, identity: BlockIdentity, reason: str) -> None:
+        """Records that a planned attempt has left no record: the runner failed or was interrupted.
+
+        Raises:
+            RefusedError: no such attempt is planned, or it has a record.
+        """
+        self._append_once(
+            EntryKind.REJECTION,
+            Rejection(
+                claimed=identity,
+                ending=Ending.LOST,
+                object_digest=None,
+                rule="R10",
+                reason=reason[:REASON_LENGTH],
+            ),
+        )
+
+    def ingest(self, sealed: SealedRecord, findings: tuple[Finding, ...]) -> Ingested:
+        """Takes a sealed record in with what the validator found: the one way in (R31).
+
+        Accepted: the record is in the ledger. AlreadyThere: it was before, with the same seal.
+            Refused: a finding refuses the record itself, or a rule of the database does (another
+            record of that attempt among them, which is tampering or a replay); a rejection with the
+            reason and the object's digest is in the ledger, and no record. The object itself is
+            kept among the artefacts in each case.
+
+        Raises:
+            StoreError: a store can't be written; nothing is acknowledged, deliver the record again.
+        """
+        body = bodies.admitted(sealed, findings)
+        object_digest = self.artefacts.put(canonical_bytes(sealed))
+        with transaction(self._connection):
+            known = reading.admitted(self._connection, body.digest)
+            if known is not None and known.authentication == sealed.authentication:
+                return Ingested(IngestOutcome.ALREADY_THERE, body.digest)
+            rule, reason = _refusal(findings)
+            if not rule:
+                try:
+                    self._append(EntryKind.RECORD, body)
+                except RefusedError as error:
+                    rule, reason = error.rule, str(error)
+                else:
+                    return Ingested(IngestOutcome.ACCEPTED, body.digest)
+            rejection = Rejection(
+                claimed=sealed.record.identity,
+                ending=Ending.REFUSED,
+                object_digest=object_digest,
+                rule=rule,
+                reason=reason[:REASON_LENGTH],
+                findings=findings,
+            )
+            if not log.is_there(self._connection, digest(rejection)):
+                self._append(EntryKind.REJECTION, rejection)
+        return Ingested(IngestOutcome.REFUSED, body.digest, reason)
+
+    def append_verdict(self, verdict: Verdict) -> str:
+        """The digest of a verdict, once it is on record.
+
+        Raises:
+            RefusedError: a rule refused it: it doesn't follow from what is in the ledger.
+        """
+        return self._append_once(EntryKind.VERDICT, verdict)
+
+    def append_portability(self, portability: Portability) -> str:
+        """The digest of a portability verdict, once it is on record.
+
+        Raises:
+            RefusedError: a rule refused it: it doesn't follow from what is in the ledger.
+        """
+        return self._append_once(EntryKind.PORTABILITY, portability)
+
+    def reveal(self, registration: str, secret: str) -> None:
+        """Publishes a campaign's secret; from then on it takes no plan and no record (R08).
+
+        Raises:
+            StoreError: it isn't the secret that the registration committed to.
+            RefusedError: the registration is unknown.
+        """
+        for one in self.registrations():
+            if (
+                registration_digest(one) == registration
+                and commitment(secret) != one.secret_commitment
+            ):
+                raise StoreError(
+                    f"The secret doesn't belong to registration {registration}; expected the one"
+                    f" whose digest is {one.secret_commitment}. Publish the secret that the"
+                    " campaign was frozen with."
+                )
+        self._append_once(
+            EntryKind.SECRET_REVEAL, SecretReveal(registration_digest=registration, secret=secret)
+        )
+
+    # Reading.
+
+    def registration(self, digest_: str) -> Registration:
+        """The registration of a digest.
+
+        Raises:
+            StoreError: there is none.
+        """
+        found = reading.registrations(self._connection, digest_)
+        if not found:
+            raise StoreError(
+                f"Registration {digest_} is not in the ledger at {self.path}; expected one of"
+                f" {', '.join(map(registration_digest, self.registrations())) or 'none'}. Name one"
+                " of these."
+            )
+        return found[0]
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Every registration, in the order of the ledger."""
+        return reading.registrations(self._connection, None)
+
+    def contents(self, digest_: str) -> dict[tuple[str, str], str]:
+        """Text of each source of a registration, by (comparison, arm or empty for the problem)."""
+        return {
+            (source.comparison, source.arm): self.artefacts.get(source.digest).decode()
+            for source in self.registration(digest_).sources
+        }
+
+    def planned(self, registration: str) -> tuple[BlockPlan, ...]:
+        """The planned attempts of a registration, in the order of the ledger."""
+        return reading.plans(self._connection, registration)
+
+    def records(
+        self, registration: str, comparison: str | None = None, node_class: str | None = None
+    ) -> tuple[AdmittedRow, ...]:
+        """The admitted records of a registration, or of one of its questions, in the order of the
+        ledger."""
+        return reading.records(
+            self._connection, registration, comparison=comparison, node_class=node_class
+        )
+
+    def rejections(self, registration: str | None = None) -> tuple[Rejection, ...]:
+        """What was refused or lost, of a registration or in all, in the order of the ledger."""
+        return reading.rejections(self._connection, registration)
+
+    def verdicts(self, registration: str) -> tuple[Verdict, ...]:
+        """The verdicts of a registration, in the order of the ledger."""
+        return reading.verdicts(self._connection, registration)
+
+    def portability(self, registration: str) -> tuple[Portability, ...]:
+        """The portability verdicts of a registration, in the order of the ledger."""
+        return reading.portability(self._connection, registration)
+
+    def secret(self, registration: str) -> str | None:
+        """The registration's published secret, or None as long as it isn't published."""
+        return reading.secret(self._connection, registration)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, chained, in order."""
+        return log.entries(self._connection)
+
+    def head(self) -> Head:
+        """How many entries there are, and the last one's hash: what to keep outside the ledger
+        (R33)."""
+        return log.head_of(self._connection)
+
+    def _append_once(self, kind: EntryKind, body: Model) -> str:
+        of_body = digest(body)
+        with transaction(self._connection):
+            if not log.is_there(self._connection, of_body):
+                self._append(kind, body)
+        return of_body
+
+    def _append(self, kind: EntryKind, body: Model) -> None:
+        log.append(self._connection, kind, body=body, appended_at=self._clock())
+
+    def _know(self, protocols: Mapping[str, str]) -> None:
+        with as_store_errors():
+            known = {row[0] for row in self._connection.execute("SELECT digest FROM protocols")}
+        new = {digest_: version for digest_, version in protocols.items() if digest_ not in known}
+        if new:
+            with transaction(self._connection):
+                # Another process may have come first; one that is there needn't be known twice.
+                self._connection.executemany(
+                    "INSERT INTO protocols (digest, version) SELECT ?1, ?2"
+                    " WHERE NOT EXISTS (SELECT 1 FROM protocols WHERE digest = ?1)",
+                    list(new.items()),
+                )
+
+    def _require_current(self) -> None:
+        found = schema.version_of(self._connection)
+        if found != schema.REVISION:
+            raise StoreError(
+                f"The ledger at {self.path} has schema version {found or 'none'}; this program"
+                f" reads {schema.REVISION}. Open it with the equipoise that wrote it, or run the"
+                " campaign again."
+            )
+
+
+def known_protocols() -> dict[str, str]:
+    """Version by digest of the installed protocol and of those that it has on record."""
+    found = {of_files: version for version, of_files in protocol_digest.recorded_digests().items()}
+    installed = protocol_digest.identity()
+    return found | {installed.digest: installed.version}
+
+
+def _lost(plan: BlockPlan, reason: str) -> Rejection:
+    return Rejection(
+        claimed=plan.identity, ending=Ending.LOST, object_digest=None, rule="R10", reason=reason
+    )
+
+
+def _refusal(findings: tuple[Finding, ...]) -> tuple[str, str]:
+    """Rule and reason of the finding that refuses the record itself; empty where none does."""
+    if not check.rejects(findings):
+        return "", ""
+    first = next(one for one in findings if one.severity is Severity.REFUSAL and not one.arm)
+    return first.rule, f"{first.rule}: {first.message} {first.remedy}"

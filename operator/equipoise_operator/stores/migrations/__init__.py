@@ -1,0 +1,1 @@
+"""Alembic's folder: how the ledger's schema comes to be, one version after the other."""

@@ -1,0 +1,1 @@
+"""The versions of the ledger's schema; each runs its hand-written DDL."""
