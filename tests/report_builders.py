@@ -43,7 +43,7 @@ from equipoise_protocol.ledger.bodies import (
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
 from equipoise_protocol.plan import block_keys
 from equipoise_protocol.registration import Registration, registration_digest
-from equipoise_protocol.spec import Comparison, NodeClassSpec
+from equipoise_protocol.spec import Comparison
 from equipoise_protocol.verdict import Verdict
 from equipoise_protocol.vocabulary import Model, Severity
 
@@ -87,7 +87,7 @@ class Story:
     """Arms that never complete a run."""
     rejections: tuple[str, ...] = ()
     """Reasons of records that the ledger did not take in."""
-    looks: int | None = None
+    looks_taken: int | None = None
     """Looks that were taken; None: all."""
     is_revealed: bool = True
 
@@ -111,7 +111,7 @@ def a_cached_output(arm: str) -> Finding:
         severity=Severity.REFUSAL,
         subject=f"{arm}, shape [64, 1024], call 17",
         arm=arm,
-        message="the output of timed call 17 is that of call 16: scaled error 212, expected 1 at most",
+        message="timed call 17 returned call 16's output: scaled error 212, expected at most 1",
         remedy="Compute the output anew on every call; a wrong result can't be fast.",
         kind="CachedOutput",
     )
@@ -138,13 +138,13 @@ def a_story(
     looks: int = 1,
     **change: object,
 ) -> Story:
-    """A registered campaign with four selection blocks; changes go to the story."""
+    """A registered campaign with two selection blocks; changes go to the story."""
     spec = a_spec(
         comparisons=tuple(comparisons or (a_comparison(),)),
         node_classes=tuple(classes),
         design=a_design(blocks=blocks, selection_blocks=2, looks=looks),
     )
-    registered = tuple(a_registered_class(name, spec=NodeClassSpec()) for name in classes)
+    registered = tuple(a_registered_class(name) for name in classes)
     return Story(registration=a_registration(spec, classes=registered), **change)  # type: ignore[arg-type]
 
 
@@ -225,7 +225,7 @@ def _rejection(taken: AdmittedRecord, reason: str) -> Rejection:
 def _judge(story: Story, ledger: MemoryLedger, taken: list[AdmittedRecord]) -> None:
     registration = story.registration
     records = tuple(judged.JudgedRecord(one.record, one.digest, one.findings) for one in taken)
-    looks = registration.spec.design.looks if story.looks is None else story.looks
+    looks = registration.spec.design.looks if story.looks_taken is None else story.looks_taken
     verdicts: tuple[Verdict, ...] = ()
     for look in range(1, looks + 1):
         found = judgement.judge(registration, look=look, judged=records, earlier=verdicts)

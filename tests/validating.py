@@ -1,7 +1,7 @@
 """Asks the validator about a record, and changes an arm's runs or shapes in one line.
 
-Read by the tests of `validation`. A record is sealed as it stands, so that only what was changed in it
-is wrong.
+Read by the tests of `validation`. A record is sealed as it stands, so that only what was changed
+in it is wrong.
 """
 
 from __future__ import annotations

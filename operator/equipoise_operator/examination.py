@@ -171,8 +171,7 @@ class Examination:
         return known
 
     def _refused_rightly(self, entry: Entry, body: Model | None, replay: Replay) -> None:
-        """Whether a refused object would be refused again: by its findings, or by the database
-        (R10)."""
+        """Whether what was refused would be refused again (R10)."""
         if not isinstance(body, Rejection) or body.ending is Ending.LOST:
             return
         sealed = self._sealed(entry, str(body.object_digest))
@@ -199,28 +198,20 @@ class Examination:
             yield from self._registration(entry, body)
             return
         campaign = self._campaigns.get(_registration_of(body))
-        if campaign is None:
-            return  # the replay says so
+        # The replay has said so where the registration is missing.
+        if campaign is not None:
+            yield from campaign.complaints(body, delivered=self._delivered(entry, body))
+
+    def _delivered(self, entry: Entry, body: Model) -> SealedRecord | None:
+        """The sealed record that an entry is about, as the artefact folder has it."""
         match body:
-            case BlockPlan():
-                yield from campaign.plan_complaints(body)
             case AdmittedRecord():
                 sealed = SealedRecord(record=body.record, authentication=body.authentication)
-                self._sealed(entry, digest(sealed))
-                yield from campaign.record_complaints(body)
+                return self._sealed(entry, digest(sealed))
             case Rejection() if body.object_digest is not None:
-                if self._artefacts.has(body.object_digest):
-                    sealed_object = self._sealed(entry, body.object_digest)
-                    if sealed_object is not None:
-                        yield from campaign.rejection_complaints(body, sealed_object)
-            case Verdict():
-                yield from campaign.verdict_complaints(body)
-            case Portability():
-                yield from campaign.portability_complaints(body)
-            case SecretReveal():
-                yield from campaign.secret_complaints()
+                return self._sealed(entry, body.object_digest)
             case _:
-                pass
+                return None
 
     def _registration(self, entry: Entry, body: Registration) -> Iterator[Complaint]:
         contents: dict[tuple[str, str], str] = {}

@@ -16,7 +16,13 @@ from equipoise_protocol.canonical import canonical_bytes, digest
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.judged import JudgedRecord
-from equipoise_protocol.ledger.bodies import AdmittedRecord, BlockPlan, Rejection, plan_of
+from equipoise_protocol.ledger.bodies import (
+    AdmittedRecord,
+    BlockPlan,
+    Rejection,
+    SecretReveal,
+    plan_of,
+)
 from equipoise_protocol.plan import BlockKey, comparison_named
 from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
@@ -45,7 +51,30 @@ class Campaign:
     verdicts: list[Verdict] = field(default_factory=list)
     _looks: dict[tuple[int, int], tuple[Verdict, ...]] = field(default_factory=dict)
 
-    def secret_complaints(self) -> Iterator[Complaint]:
+    def complaints(self, body: Model, *, delivered: SealedRecord | None) -> Iterator[Complaint]:
+        """What doesn't recompute about an entry; to be asked in the order of the ledger.
+
+        Args:
+            body: of the entry.
+            delivered: the sealed record that it is about, as it was delivered, if that is there.
+        """
+        match body:
+            case BlockPlan():
+                yield from self._plan_complaints(body)
+            case AdmittedRecord():
+                yield from self._record_complaints(body)
+            case Rejection() if delivered is not None:
+                yield from self._rejection_complaints(body, delivered)
+            case Verdict():
+                yield from self._verdict_complaints(body)
+            case Portability():
+                yield from self._portability_complaints(body)
+            case SecretReveal():
+                yield from self._secret_complaints()
+            case _:
+                pass
+
+    def _secret_complaints(self) -> Iterator[Complaint]:
         """Whether the secret is the one that was committed to (R08)."""
         if (
             self.secret is not None
@@ -56,32 +85,32 @@ class Campaign:
                 f"the secret's digest is {commitment(self.secret)}, not the one committed to",
             )
 
-    def plan_complaints(self, body: BlockPlan) -> Iterator[Complaint]:
+    def _plan_complaints(self, body: BlockPlan) -> Iterator[Complaint]:
         """Whether order, seed, nonce and environment follow from the secret (R08)."""
         planned = self._planned(body.identity)
         if planned is not None:
             for what in differing(body, plan_of(planned)):
                 yield "R08", f"the plan doesn't follow from the registration and its secret: {what}"
 
-    def record_complaints(self, body: AdmittedRecord) -> Iterator[Complaint]:
+    def _record_complaints(self, body: AdmittedRecord) -> Iterator[Complaint]:
         """Whether the record is authentic and its findings recompute (R31, R35)."""
         if body.digest != digest(body.record):
             yield "R35", f"names its record {body.digest}; the record gives {digest(body.record)}"
         sealed = SealedRecord(record=body.record, authentication=body.authentication)
-        findings = self.findings(sealed)
+        findings = self._findings(sealed)
         if findings is not None and findings != body.findings:
             yield _first_difference(body.findings, findings)
         self.judged.append(JudgedRecord(body.record, body.digest, body.findings))
 
-    def rejection_complaints(self, body: Rejection, sealed: SealedRecord) -> Iterator[Complaint]:
+    def _rejection_complaints(self, body: Rejection, sealed: SealedRecord) -> Iterator[Complaint]:
         """Whether a refused object is what the rejection says, and its findings recompute (R10)."""
         if sealed.record.identity != body.claimed:
             yield "R10", "the refused object claims to be of another block than the rejection says"
-        findings = self.findings(sealed)
+        findings = self._findings(sealed)
         if findings is not None and findings != body.findings:
             yield _first_difference(body.findings, findings)
 
-    def findings(self, sealed: SealedRecord) -> tuple[Finding, ...] | None:
+    def _findings(self, sealed: SealedRecord) -> tuple[Finding, ...] | None:
         """What the protocol finds about a record; None where its plan can't be recomputed."""
         identity = sealed.record.identity
         planned = self._planned(identity)
@@ -98,7 +127,7 @@ class Campaign:
             registered=classes[0],
         )
 
-    def verdict_complaints(self, body: Verdict) -> Iterator[Complaint]:
+    def _verdict_complaints(self, body: Verdict) -> Iterator[Complaint]:
         """Whether the verdict is what the rule says of the records before it (R27, R35)."""
         if not self.is_recomputable:
             return
@@ -118,7 +147,7 @@ class Campaign:
             yield "R35", f"the verdict doesn't recompute from the raw values: {what}"
         self.verdicts.append(body)
 
-    def portability_complaints(self, body: Portability) -> Iterator[Complaint]:
+    def _portability_complaints(self, body: Portability) -> Iterator[Complaint]:
         """Whether the portability verdict follows from the final verdicts (R29, R35)."""
         if not self.is_recomputable:
             return

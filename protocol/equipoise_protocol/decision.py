@@ -34,12 +34,16 @@ class Decision:
     does."""
 
 
-def decide(estimate: Estimate, *, rule: DecisionRule) -> Decision:
+def decide(
+    estimate: Estimate, *, rule: DecisionRule, fresh_rule: DecisionRule | None = None
+) -> Decision:
     """The verdict with its reasons; an inconclusive one with the blocks that would decide. Pure.
 
     Args:
         estimate: computed at level 1 - `rule.difference_alpha`.
         rule: the registered rule with the levels of this question at this look.
+        fresh_rule: the rule that a fresh campaign would be judged by, where that differs: at one of
+            several looks, the rule with the levels of a single look.
 
     Raises:
         ProtocolError: the estimate's level is not the rule's.
@@ -54,7 +58,7 @@ def decide(estimate: Estimate, *, rule: DecisionRule) -> Decision:
     if verdict is VerdictKind.INCONCLUSIVE:
         reasons.append(Reason.UNDERPOWERED)
         pilot = Pilot(_log_mean(estimate), estimate.log_standard_deviation)
-        needed = blocks_needed(pilot, rule=rule)
+        needed = blocks_needed(pilot, rule=fresh_rule or rule)
     return Decision(verdict, tuple(reasons), equivalence, needed)
 
 

@@ -37,6 +37,10 @@ from equipoise_protocol.rule import DecisionRule
 SMALLEST_DEVIATION: Final = 1e-9
 """A pilot without any spread is planned as if it had this much: no clock resolves less."""
 
+_EARLY_LEVEL: Final = 1e-4
+"""Only an early look of several has a stricter level, which says nothing about a campaign's
+size."""
+
 _QUANTILES: Final = 15
 """Equally likely values that stand for a posterior; odd, so that one is its median."""
 
@@ -84,6 +88,6 @@ def blocks_needed(pilot: Pilot, *, rule: DecisionRule, power: float = DEFAULT_PO
         decided = sum(float(np.sum(part * weights)) for part in parts) / _QUANTILES**2
         return canonical_figure(decided, digits=INTEGRAL_DIGITS)
 
-    fewest = fewest_blocks(rule.difference_alpha, questions=1)
+    fewest = fewest_blocks(max(rule.difference_alpha, _EARLY_LEVEL), questions=1)
     found = fewest_blocks_with(chance, wanted=power, at_least=fewest)
     return None if found is None else found + found % 2

@@ -2,7 +2,8 @@
 
 Read by findings (`rules.RULES["R13"].remedy`), by the report, and by the test that demands a check,
 a bad record and a refusal for every rule. `protocol/README.md` shows the same sentences. Prose and
-names only: nothing here decides anything, and the runner never imports it.
+names only, but remedies stand in findings, so the protocol's digest covers it; the runner never
+imports it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ RAW_VALUES: Final = (
 )
 SERVING: Final = (
     "This version has kernel tasks only: a campaign with a serving task is refused when it is read."
+)
+A_A_RATE: Final = (
+    "It speaks of a rate over many campaigns: the calibration in tests/performance publishes it,"
+    " and an A/A campaign is judged as any other."
 )
 
 
@@ -56,7 +61,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " before its registration can't be admitted afterwards."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.registration",),
+            checked_by=(
+                "equipoise_protocol.validation.identity",
+                "equipoise_operator.stores.ledger_sqlite",
+            ),
         ),
         "R02": Rule(
             title="A registration never changes",
@@ -69,7 +77,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " set to the old registration's digest."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.registration",),
+            checked_by=("equipoise_operator.local.opening",),
         ),
         "R03": Rule(
             title="One protocol from registration to verdict",
@@ -83,14 +91,17 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " anew under this one."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.registration",),
+            checked_by=(
+                "equipoise_protocol.validation.identity",
+                "equipoise_operator.stores.schema",
+            ),
         ),
         "R04": Rule(
             title="Unregistered readouts are exploratory",
             summary="A readout that was not registered is exploratory and never decides a verdict.",
             remedy="Register the readout as primary or secondary in a new campaign.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.registration",),
+            checked_by=("equipoise_protocol.spec",),
         ),
         "R05": Rule(
             title="An honest baseline in the same block",
@@ -103,7 +114,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " would run, such as torch.compile or the vendor's library."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.lint",),
+            checked_by=("equipoise_protocol.lint_rules",),
         ),
         "R06": Rule(
             title="Arms differ only where registered",
@@ -116,7 +127,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " treatment."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.arrival",
+                "equipoise_protocol.validation.design",
+            ),
         ),
         "R07": Rule(
             title="The treatment arrived",
@@ -129,7 +143,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " was overridden (environment, defaults of the library) and run the block again."
             ),
             severity=Severity.VOID,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.arrival",
+                "equipoise_protocol.validation.emptiness",
+            ),
         ),
         "R08": Rule(
             title="Every arm, one seed, registered order",
@@ -141,7 +158,11 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Run the whole block again; half a block is never patched.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.plan", "equipoise_protocol.validation"),
+            checked_by=(
+                "equipoise_protocol.plan",
+                "equipoise_protocol.validation.design",
+                "equipoise_protocol.validation.identity",
+            ),
         ),
         "R09": Rule(
             title="Registered number of blocks and looks",
@@ -155,7 +176,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " missing), or register a campaign with more looks."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.spending", "equipoise_protocol.lint"),
+            checked_by=("equipoise_protocol.plan", "equipoise_protocol.judgement"),
         ),
         "R10": Rule(
             title="Every attempt is on record",
@@ -168,7 +189,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " bound on re-runs."
             ),
             severity=Severity.VOID,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.statuses",
+                "equipoise_operator.stores.ledger_sqlite",
+            ),
         ),
         "R11": Rule(
             title="Warmed up, many values, fresh inputs",
@@ -178,7 +202,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Run the block again with the registered warm-ups, values and cache state.",
             severity=Severity.VOID,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=("equipoise_protocol.validation.design",),
         ),
         "R12": Rule(
             title="Correct where it was timed",
@@ -192,7 +216,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " Where the reference itself hardly depends on its input, change the task."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.correctness",
+                "equipoise_protocol.validation.admission",
+            ),
             database_gap=RAW_VALUES,
         ),
         "R13": Rule(
@@ -206,7 +233,11 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " the candidate is honest, run again on a quieter machine."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.clocks",
+                "equipoise_protocol.validation.linearity",
+                "equipoise_protocol.validation.deferral",
+            ),
             database_gap=RAW_VALUES,
         ),
         "R14": Rule(
@@ -221,7 +252,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " task's declared bytes or operations in a new registration."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=("equipoise_protocol.validation.floor",),
             database_gap=RAW_VALUES,
         ),
         "R15": Rule(
@@ -234,7 +265,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "Let the quarantined candidate be measured again cold; read its source meanwhile."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.verdict",),
+            checked_by=("equipoise_protocol.judgement",),
         ),
         "R16": Rule(
             title="Steady across runs",
@@ -248,7 +279,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " more timed values a run; a looser cap needs a reason in the registration."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.verdict",),
+            checked_by=("equipoise_protocol.evidence", "equipoise_protocol.judgement"),
         ),
         "R17": Rule(
             title="A fit machine",
@@ -262,7 +293,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " run again by itself within the registered bound."
             ),
             severity=Severity.VOID,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.fitness",
+                "equipoise_protocol.validation.slate",
+            ),
             database_gap=(
                 "Fitness is judged from counters before and after the block against registered"
                 " bounds; the protocol does that before ingest and `verify` does it again."
@@ -279,7 +313,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " machine."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.fitness",
+                "equipoise_protocol.validation.design",
+            ),
         ),
         "R19": Rule(
             title="Nothing measured is a defect",
@@ -291,7 +328,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "Read the arm's outcome in the record, remove its cause and run the block again."
             ),
             severity=Severity.VOID,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=(
+                "equipoise_protocol.validation.emptiness",
+                "equipoise_protocol.validation.statuses",
+            ),
         ),
         "R20": Rule(
             title="Delivered load is the registered load",
@@ -366,7 +406,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " difference on record."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.anchors",),
+            checked_by=("equipoise_protocol.anchors", "equipoise_protocol.evidence"),
             database_gap=RAW_VALUES,
         ),
         "R26": Rule(
@@ -378,7 +418,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Take a task or shape with headroom; at the wall nothing can win.",
             severity=Severity.NOTE,
-            checked_by=("equipoise_protocol.headroom",),
+            checked_by=("equipoise_protocol.headroom", "equipoise_protocol.judgement"),
             database_gap=RAW_VALUES,
         ),
         "R27": Rule(
@@ -390,7 +430,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Run `equipoise verify`; it recomputes the verdict from the raw values.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.verdict",),
+            checked_by=("equipoise_protocol.decision", "equipoise_protocol.judgement"),
         ),
         "R28": Rule(
             title="Ratios only, equivalence by two tests",
@@ -403,7 +443,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "Quote the ratio with its interval and the verdict, never a bare time or p-value."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.estimation",),
+            checked_by=("equipoise_protocol.equivalence", "equipoise_protocol.judgement"),
             database_gap=RAW_VALUES,
         ),
         "R29": Rule(
@@ -414,7 +454,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Report each class's verdict by itself, or measure more blocks on each class.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.portability",),
+            checked_by=("equipoise_protocol.portability", "equipoise_protocol.transfer"),
             database_gap=RAW_VALUES,
         ),
         "R30": Rule(
@@ -428,8 +468,9 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " quiet: look for order effects and neighbours."
             ),
             severity=Severity.NOTE,
-            checked_by=("equipoise_protocol.verdict",),
-            database_gap=RAW_VALUES,
+            checked_by=(),
+            python_gap=A_A_RATE,
+            database_gap=A_A_RATE,
         ),
         "R31": Rule(
             title="One way in",
@@ -439,14 +480,17 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Use `equipoise run`; rows written by hand are never admitted.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_operator.stores",),
+            checked_by=(
+                "equipoise_operator.stores.ledger_sqlite",
+                "equipoise_operator.examination",
+            ),
         ),
         "R32": Rule(
             title="Append only",
             summary="No row is updated, deleted or truncated by any role that the software uses.",
             remedy="Append a new entry that refers to the old one; restore the ledger from a copy.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.ledger",),
+            checked_by=("equipoise_operator.examination",),
         ),
         "R33": Rule(
             title="Chained, with its head outside",
@@ -456,7 +500,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Compare the ledger with its last checkpoint; restore the copy that matches it.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.ledger",),
+            checked_by=("equipoise_protocol.ledger.chain", "equipoise_operator.examination"),
         ),
         "R34": Rule(
             title="Bound to its planned block",
@@ -466,7 +510,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Discard the record and let the block run again under its own nonce.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation",),
+            checked_by=("equipoise_protocol.validation.identity",),
         ),
         "R35": Rule(
             title="Every figure recomputes",
@@ -479,7 +523,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "Run `equipoise verify`; it names the first entry whose figures don't recompute."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.exact",),
+            checked_by=("equipoise_protocol.exact", "equipoise_operator.recomputation"),
             database_gap=RAW_VALUES,
         ),
     }

@@ -11,6 +11,7 @@ stands on standard error; 128 + n ended by signal n.
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 from pathlib import Path
@@ -81,6 +82,9 @@ def _bench(chosen: argparse.Namespace) -> None:
         else rendezvous.connect(chosen.socket)
     )
     launch(collector, cache=chosen.cache)
+    # Libraries that the template loaded (Triton's) complain when an interpreter takes itself apart.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _collect(chosen: argparse.Namespace) -> None:

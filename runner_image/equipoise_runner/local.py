@@ -45,14 +45,16 @@ class Bench:
         ours, theirs = pair()
         arguments = ["bench", "--socket-fd", str(theirs.fileno())]
         if cache is not None:
-            arguments += ["--cache", str(cache)]
+            arguments += ["--cache", str(cache.absolute())]
         cpus = environment.choose_measuring_cpus(planned.environment.threads)
         process = subprocess.Popen(
-            [sys.executable, "-m", "equipoise_runner", *arguments],
+            # -P: nothing that lies in the current folder may stand in for a module.
+            [sys.executable, "-P", "-m", "equipoise_runner", *arguments],
             pass_fds=[theirs.fileno()],
             env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            cwd="/",
             stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,
+            stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
         theirs.close()

@@ -116,6 +116,18 @@ def test_a_stricter_level_takes_a_verdict_back() -> None:
     assert decided(blocks, rule=strict).verdict is VerdictKind.INCONCLUSIVE
 
 
+def test_an_early_look_plans_for_the_level_of_a_fresh_campaign() -> None:
+    # An early look with a small share by Holm; a fresh campaign has one look at 5 %.
+    early = replace(RULE, difference_alpha=1.5e-7, equivalence_alpha=1e-6)
+    blocks = around(1.03, spread=0.03)
+    estimate = estimate_ratio(blocks, level=1 - early.difference_alpha)
+    strict = decide(estimate, rule=early).blocks_needed
+    fresh = decide(estimate, rule=early, fresh_rule=RULE).blocks_needed
+    assert strict is not None
+    assert fresh is not None
+    assert fresh < strict
+
+
 @given(st.lists(st.floats(-0.1, 0.1), min_size=2, max_size=12))
 @settings(max_examples=60)
 def test_swapping_the_arms_mirrors_the_verdict(blocks: list[float]) -> None:

@@ -63,9 +63,9 @@ def figures() -> dict[str, object]:
 
 
 def capped_environments() -> Iterator[dict[str, str]]:
-    """Environments in which numpy leaves out the wider vector instructions that this machine has."""
+    """Environments in which numpy leaves out the wider instructions of this machine."""
     found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
-    for wider in range(len(found)):
+    for wider in range(min(2, len(found))):  # with neither AVX2 nor AVX-512, and with AVX2 alone
         yield {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(found[wider:])}
 
 

@@ -76,6 +76,15 @@ def test_unevenly_spaced_looks_spend_the_error_rate_too() -> None:
     assert crossed == pytest.approx(0.05, abs=1e-10)
 
 
+@pytest.mark.parametrize(("number", "published"), [(2, 0.083), (3, 0.107), (4, 0.126), (5, 0.142)])
+def test_looking_again_at_a_fixed_level_has_the_published_error_rate(
+    number: int, published: float
+) -> None:
+    # Armitage, McPherson and Rowe (1969), table 2: 5 % two-sided at each of so many looks.
+    crossed = crossing_probability(evenly(number), [1.95996] * number, drift=0.0, sides=2)
+    assert crossed == pytest.approx(published, abs=5e-4)
+
+
 def test_a_drift_is_found_with_the_published_power() -> None:
     # Jennison and Turnbull (2000), section 2.3: with one look, two-sided 5 % and 90 % power the
     # drift is z(0.975) + z(0.9) = 1.95996 + 1.28155 = 3.24151.

@@ -47,7 +47,9 @@ def progress(
     left: float | None = None
     if everything:
         usual = median(everything)
-        left = sum(
+        # As many attempts a block as it took so far: on a busy machine most of them are void.
+        attempts = sum(one.outcome is not Outcome.LOST for one in state.attempts)
+        left = max(1.0, attempts / max(done, 1)) * sum(
             median(block_seconds.get(Question(key.comparison, key.node_class)) or [usual])
             for key in owed
         )

@@ -12,14 +12,14 @@ found by `verification`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from equipoise_operator import protocol_digest
-from equipoise_operator.stores import log, reading, schema
+from equipoise_operator.stores import log, schema
 from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.connection import (
     as_store_errors,
@@ -28,13 +28,14 @@ from equipoise_operator.stores.connection import (
     transaction,
 )
 from equipoise_operator.stores.errors import RefusedError, StoreError
-from equipoise_operator.stores.rows import AdmittedRow, Ingested, IngestOutcome
+from equipoise_operator.stores.reading import LedgerReader
+from equipoise_operator.stores.rows import Ingested, IngestOutcome
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_bytes
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger import bodies
 from equipoise_protocol.ledger.bodies import BlockPlan, Ending, Rejection, SecretReveal
-from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
+from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment, registration_digest
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
@@ -48,7 +49,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-class SqliteLedger:
+class SqliteLedger(LedgerReader):
     """A ledger in a file; use it as a context manager."""
 
     def __init__(
@@ -73,10 +74,12 @@ class SqliteLedger:
         Raises:
             StoreError: the file can't be used, or is of a version that this program doesn't know.
         """
-        self.path = path
-        self.artefacts = artefacts or ArtefactFolder(path.parent / "artefacts")
+        super().__init__(
+            connect_to_read(path) if read_only else connect(path),
+            path,
+            artefacts=artefacts or ArtefactFolder(path.parent / "artefacts"),
+        )
         self._clock = clock
-        self._connection = connect_to_read(path) if read_only else connect(path)
         try:
             if read_only:
                 self._require_current()
@@ -101,8 +104,6 @@ class SqliteLedger:
     def close(self) -> None:
         """Lets go of the file."""
         self._connection.close()
-
-    # Writing.
 
     def register(self, registration: Registration, contents: Mapping[tuple[str, str], str]) -> str:
         """The registration's digest, once it and its sources are on record (R01).
@@ -140,7 +141,7 @@ class SqliteLedger:
         with transaction(self._connection):
             if log.is_there(self._connection, digest(body)):
                 return
-            before = reading.open_attempt_before(self._connection, body)
+            before = self._open_attempt_before(body)
             if before is not None:
                 self._append(
                     EntryKind.REJECTION,
@@ -180,7 +181,7 @@ class SqliteLedger:
         body = bodies.admitted(sealed, findings)
         object_digest = self.artefacts.put(canonical_bytes(sealed))
         with transaction(self._connection):
-            known = reading.admitted(self._connection, body.digest)
+            known = self._admitted_of(body.digest)
             if known is not None and known.authentication == sealed.authentication:
                 return Ingested(IngestOutcome.ALREADY_THERE, body.digest)
             rule, reason = _refusal(findings)
@@ -239,72 +240,6 @@ class SqliteLedger:
         self._append_once(
             EntryKind.SECRET_REVEAL, SecretReveal(registration_digest=registration, secret=secret)
         )
-
-    # Reading.
-
-    def registration(self, digest_: str) -> Registration:
-        """The registration of a digest.
-
-        Raises:
-            StoreError: there is none.
-        """
-        found = reading.registrations(self._connection, digest_)
-        if not found:
-            raise StoreError(
-                f"Registration {digest_} is not in the ledger at {self.path}; expected one of"
-                f" {', '.join(map(registration_digest, self.registrations())) or 'none'}. Name one"
-                " of these."
-            )
-        return found[0]
-
-    def registrations(self) -> tuple[Registration, ...]:
-        """Every registration, in the order of the ledger."""
-        return reading.registrations(self._connection, None)
-
-    def contents(self, digest_: str) -> dict[tuple[str, str], str]:
-        """Text of each source of a registration, by (comparison, arm or empty for the problem)."""
-        return {
-            (source.comparison, source.arm): self.artefacts.get(source.digest).decode()
-            for source in self.registration(digest_).sources
-        }
-
-    def planned(self, registration: str) -> tuple[BlockPlan, ...]:
-        """The planned attempts of a registration, in the order of the ledger."""
-        return reading.plans(self._connection, registration)
-
-    def records(
-        self, registration: str, comparison: str | None = None, node_class: str | None = None
-    ) -> tuple[AdmittedRow, ...]:
-        """The admitted records of a registration, or of one of its questions, in the order of the
-        ledger."""
-        return reading.records(
-            self._connection, registration, comparison=comparison, node_class=node_class
-        )
-
-    def rejections(self, registration: str | None = None) -> tuple[Rejection, ...]:
-        """What was refused or lost, of a registration or in all, in the order of the ledger."""
-        return reading.rejections(self._connection, registration)
-
-    def verdicts(self, registration: str) -> tuple[Verdict, ...]:
-        """The verdicts of a registration, in the order of the ledger."""
-        return reading.verdicts(self._connection, registration)
-
-    def portability(self, registration: str) -> tuple[Portability, ...]:
-        """The portability verdicts of a registration, in the order of the ledger."""
-        return reading.portability(self._connection, registration)
-
-    def secret(self, registration: str) -> str | None:
-        """The registration's published secret, or None as long as it isn't published."""
-        return reading.secret(self._connection, registration)
-
-    def entries(self) -> Iterator[Entry]:
-        """Every entry, chained, in order."""
-        return log.entries(self._connection)
-
-    def head(self) -> Head:
-        """How many entries there are, and the last one's hash: what to keep outside the ledger
-        (R33)."""
-        return log.head_of(self._connection)
 
     def _append_once(self, kind: EntryKind, body: Model) -> str:
         of_body = digest(body)

@@ -60,7 +60,7 @@ class Ending(StrEnum):
 
 
 class Rejection(Model):
-    """Why something was not admitted: nothing of it counts, and it isn't dropped in silence (R10)."""
+    """Why something was not admitted: nothing of it counts, and it isn't dropped silently (R10)."""
 
     version: Version = 1
     claimed: BlockIdentity

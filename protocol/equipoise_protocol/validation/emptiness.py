@@ -15,14 +15,11 @@ from equipoise_protocol.vocabulary import Severity
 
 def findings(held: Held) -> tuple[Finding, ...]:
     """Everything that had to be measured and was not (R19)."""
-    return (*_runs(held), *_harness(held), *_references(held))
-
-
-def _runs(held: Held) -> Iterator[Finding]:
-    if not held.record.runs and not held.record.broken_off:
-        yield _nothing(held.subject, "The record holds no run.")
-    for run in held.completed:
-        yield from _values(run)
+    return (
+        *(finding for run in held.completed for finding in _values(run)),
+        *_harness(held),
+        *_references(held),
+    )
 
 
 def _values(run: RunRecord) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import mmap
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -39,28 +40,40 @@ class CannotGoOn(Exception):  # noqa: N818: told to the collector, then the proc
         self.failure = failure
 
 
-def serve(
-    connection: socket.socket, memory: mmap.mmap, *, task: Task, request: Request, prepared: Path
-) -> None:
-    """Load, then answer until the collector hangs up.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a harness works."""
 
-    `prepared`: where the compile cache for held-out shapes appears when they are shown.
-    """
+    connection: socket.socket
+    memory: mmap.mmap
+    prepared: Path
+    """The compile cache for held-out shapes appears here when they are shown."""
+    mkl: str
+    """What MKL said in the template."""
+
+
+def serve(place: Place, *, task: Task, request: Request) -> None:
+    """Load, then answer until the collector hangs up."""
+    connection = place.connection
 
     def send(message: Message) -> None:
         connection.send(message.encode())
 
+    compiles = request.mode is KernelMode.COMPILE
+    # Set for all arms alike, before any of them can set something else.
+    torch.set_float32_matmul_precision("high" if request.allow_tf32 else readback.FULL_PRECISION)
+    reported = readback.libraries(mkl=place.mkl, compiles=compiles)
     send(calls.Present())
     try:
-        called, ready = _null(request) if task is Task.NULL else _loaded(request)
+        load = _null if task is Task.NULL else _loaded
+        called, ready = load(request, reported)
         send(ready)
-        compiles = request.mode is KernelMode.COMPILE
-        _answer(connection, memory, called=called, compiles=compiles, prepared=prepared)
+        _answer(place, called=called, compiles=compiles)
     except CannotGoOn as fault:
         send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[-LONGEST_WORDS:]))
 
 
-def _loaded(request: Request) -> tuple[Called, calls.Ready]:
+def _loaded(request: Request, reported: dict[str, str]) -> tuple[Called, calls.Ready]:
     try:
         problem = kernel_problem.load_problem(request.problem)
         text, name = request.source or request.problem, kernel_problem.MODEL
@@ -83,25 +96,19 @@ def _loaded(request: Request) -> tuple[Called, calls.Ready]:
         module=name,
         digest=hashlib.sha256(text.encode()).digest(),
         dtype=request.dtype,
-        compiles=request.mode is KernelMode.COMPILE,
+        reported=reported,
     )
 
 
-def _null(request: Request) -> tuple[Called, calls.Ready]:
+def _null(request: Request, reported: dict[str, str]) -> tuple[Called, calls.Ready]:
     return null.Null(), readback.ready(
-        module="null", digest=hashlib.sha256(b"").digest(), dtype=request.dtype, compiles=False
+        module="null", digest=hashlib.sha256(b"").digest(), dtype=request.dtype, reported=reported
     )
 
 
-def _answer(
-    connection: socket.socket,
-    memory: mmap.mmap,
-    *,
-    called: Called,
-    compiles: bool,
-    prepared: Path,
-) -> None:
+def _answer(place: Place, *, called: Called, compiles: bool) -> None:
     """Answer messages. The collector judges by what it sees; only the order of steps matters here."""
+    connection = place.connection
     receive, send = connection.recv_into, connection.send
     message = bytearray(calls.Show.layout.size + 1)
     view = memoryview(message)
@@ -130,9 +137,9 @@ def _answer(
                 compiled = True
             elif message[0] == Kind.SHOW:
                 shown = calls.Show.decode(view[:length])
-                *inputs, slot = slots.tensors_on(memory, shown.places)
+                *inputs, slot = slots.tensors_on(place.memory, shown.places)
                 if shown.held_out:
-                    prepared_cache.merge(prepared, Path(os.environ["XDG_CACHE_HOME"]))
+                    prepared_cache.merge(place.prepared, Path(os.environ["XDG_CACHE_HOME"]))
                 if isinstance(called, null.Null):
                     called.show(slot)
                 send(calls.Shown().encode())

@@ -57,7 +57,7 @@ def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:
     if len(received.descriptors) != control.START_DESCRIPTORS:
         shut(received.descriptors)
         raise Garbled(f"Start came with {len(received.descriptors)} descriptors")
-    # Imported with torch, hence only now.
+    # Imported by the template, after torch's variables.
     from equipoise_runner.bench.supervisor import Run, supervise  # noqa: PLC0415
 
     process = forked.child(

@@ -117,11 +117,11 @@ class _Descriptor:
 
 
 def _status(reports: int) -> int:
-    """How the arm's process ended, or that it is still alive."""
+    """How the arm's process ended, or that it, or its reaper, did not say."""
     if not waiting(_Descriptor(reports), seconds=0):
         return control.STILL_ALIVE
     content = os.read(reports, reaper.EXIT.size)
-    return reaper.EXIT.unpack(content)[0] if len(content) == reaper.EXIT.size else control.STILL_ALIVE
+    return reaper.EXIT.unpack(content)[0] if len(content) == reaper.EXIT.size else control.REAPER_GONE
 
 
 def _reap(
@@ -162,10 +162,14 @@ def _become_arm(
     linux.die_with_parent()
     template.place()
     sandbox.lock()
-    connection = socket.socket(fileno=run.connection)
-    memory = slots.mapped(run.memory)
+    place = arm.Place(
+        connection=socket.socket(fileno=run.connection),
+        memory=slots.mapped(run.memory),
+        prepared=Path(sandbox.prepared()),
+        mkl=template.mkl,
+    )
     os.close(run.memory)
-    arm.serve(connection, memory, task=start.task, request=request, prepared=Path(sandbox.prepared()))
+    arm.serve(place, task=start.task, request=request)
 
 
 def _bound(log: int) -> None:

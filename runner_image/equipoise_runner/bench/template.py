@@ -7,10 +7,14 @@ never opens a parallel region: OpenMP's threads don't survive a fork.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 from dataclasses import dataclass
+from collections.abc import Callable
 
+from equipoise_runner.bench import forked
 from equipoise_runner.bench.wire.control import Open
 
 ISA_NATIVE, ISA_AVX2, ISA_AVX512 = 0, 1, 2
@@ -32,15 +36,24 @@ CAPS = {
 INDUCTOR_WIDTHS = {ISA_NATIVE: None, ISA_AVX2: 256, ISA_AVX512: 512}
 """Bits of a vector in code that Inductor writes."""
 
+COMPILER_MODULES = (
+    *("torch._dynamo", "torch._inductor.compile_fx", "torch._dynamo.backends.inductor"),
+    *("torch._dynamo.repro.after_dynamo", "torch._inductor.choices"),
+    *("torch._inductor.codegen.cuda_combined_scheduling", "torch._inductor.codegen.pallas"),
+    *("torch.utils.cpp_extension", "torch.distributed.tensor.experimental", "torch.export._trace"),
+)
+"""What a first `torch.compile` imports, half a second in each run; those that a version lacks are left
+out without a loss but time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What the class asked for."""
+    """What the class asked for, and what the template found out for its runs."""
 
-    isa: int
-    compiles: bool
     threads: int
     cpus: tuple[int, ...]
+    mkl: str
+    """What MKL says of the processor that it dispatches for; empty without MKL."""
 
     @classmethod
     def load(cls, wanted: Open) -> Template:
@@ -49,21 +62,15 @@ class Template:
         import torch  # noqa: PLC0415: must come after the variables
 
         torch.set_num_threads(wanted.threads)
+        for name in ("arm", "supervisor"):
+            importlib.import_module(f"equipoise_runner.bench.{name}")
         if wanted.compiles:
-            import torch._dynamo  # noqa: PLC0415
-            import torch._inductor.compile_fx  # noqa: PLC0415
-            import torch._inductor.config as inductor  # noqa: PLC0415
-
-            inductor.cpp.simdlen = INDUCTOR_WIDTHS[wanted.isa]
-            # By default Inductor compiles a test program for each instruction set and loads it in a new
-            # interpreter, in every process: seconds a run. Instead the CPU's own flags are believed.
-            inductor.cpp.vec_isa_ok = True
-            # Workers would be forked from, or beside, a template that must stay alone.
-            inductor.compile_threads = 1
+            _load_compiler(INDUCTOR_WIDTHS[wanted.isa])
+        mkl = _told_by_child(_mkl) if torch.backends.mkl.is_available() else ""
         # Forked processes share these pages; a collection that touched them would copy them one by one.
         gc.collect()
         gc.freeze()
-        return cls(wanted.isa, wanted.compiles, wanted.threads, wanted.cpus)
+        return cls(wanted.threads, wanted.cpus, mkl)
 
     def place(self) -> None:
         """Pin the calling process to the measuring CPUs, and start its threads there."""
@@ -87,3 +94,44 @@ def variables(wanted: Open) -> dict[str, str]:
         **placed,
         **CAPS[wanted.isa],
     }
+
+
+def _load_compiler(vector_bits: int | None) -> None:
+    """Import what `torch.compile` needs, and set what must hold for every arm."""
+    for name in COMPILER_MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    import torch._inductor.config as inductor  # noqa: PLC0415
+    from torch._inductor import codecache  # noqa: PLC0415
+
+    inductor.cpp.simdlen = vector_bits
+    # By default Inductor compiles a test program for each instruction set and loads it in a new
+    # interpreter, in every process: seconds a run. Instead the CPU's own flags are believed.
+    inductor.cpp.vec_isa_ok = True
+    # Workers would be forked from, or beside, a template that must stay alone.
+    inductor.compile_threads = 1
+    # A precompiled header takes eight seconds and 75 MB, and saves two seconds a kernel: with a cache
+    # that is prepared once, it never pays.
+    inductor.cpp_cache_precompile_headers = False
+    # A digest of torch's own sources, part of each cache key: computed once here, inherited by all.
+    with contextlib.suppress(AttributeError):
+        codecache.torch_key()
+
+
+def _mkl() -> str:
+    from equipoise_runner.bench import readback  # noqa: PLC0415
+
+    return readback.mkl_processor()
+
+
+def _told_by_child(question: Callable[[], str]) -> str:
+    """The answer of a function that must not run in the template itself, since it computes something."""
+    reading, writing = os.pipe()
+    process = forked.child(lambda: os.write(writing, question().encode()))  # type: ignore[operator]
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        words = answer.read().decode(errors="replace")
+    os.waitpid(process, 0)
+    return words
+
+

@@ -19,7 +19,7 @@ from equipoise_runner.bench.channel import Channel, Closed, waiting
 from equipoise_runner.bench.wire import calls, control
 from equipoise_runner.bench.wire.message import Failure, Garbled, Kind, Message
 from equipoise_runner.clock import Clock
-from equipoise_runner.errors import RunEnded
+from equipoise_runner.errors import RunEnded, RunnerFault
 
 PATIENCE_SECONDS = 0.5
 """How long a receive may block before the deadline and the launcher are looked at."""
@@ -53,6 +53,8 @@ class Conversation:
     _room: bytearray = field(init=False)
     _length: int = field(default=0, init=False)
     _token: int = field(default=0, init=False)
+    met: bool = field(default=False, init=False)
+    """Whether the harness presented itself: until then no candidate code has run."""
 
     def __post_init__(self) -> None:
         self._deadline = self.clock.now() + round(self.seconds * 1e9)
@@ -73,6 +75,7 @@ class Conversation:
             raise self._died(f"no process presented itself: {fault}") from fault
         self.arm.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self.process, self.user = received.process or 0, received.user
+        self.met = True
 
     def ready(self) -> calls.Ready:
         """The arm has loaded its artefact."""
@@ -163,8 +166,8 @@ class Conversation:
             try:
                 content = self.launcher.receive(seconds=PATIENCE_SECONDS).content
                 control.Exited.decode(content)
-            except Garbled:
-                raise
+            except (Closed, Garbled) as fault:
+                raise RunnerFault(f"the bench failed during a run: {fault}; run the block again") from fault
             raise self._died("the process ended")
         if self.clock.now() > self._deadline:
             raise RunEnded(RunStatus.TIMED_OUT, f"took longer than the run's {self.seconds:g} s")

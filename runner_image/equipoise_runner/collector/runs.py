@@ -48,7 +48,7 @@ from equipoise_runner.collector.conversation import Conversation
 from equipoise_runner.collector.inputs import CallId, Stage
 from equipoise_runner.collector.link import still_alive
 from equipoise_runner.collector.setting import Setting, Shape, needs_preparation
-from equipoise_runner.errors import RunEnded, RunnerFault, explained
+from equipoise_runner.errors import RunEnded, RunnerFault, cleaned, explained
 
 HELD_OUT_CALLS = 2
 """Of each held-out shape, with different inputs."""
@@ -122,7 +122,7 @@ def prepare(setting: Setting, arm: PlannedArm) -> None:
                 bout.conversation.ready()
                 _prime(bout, shapes, held_out=held_out)
                 end.keep = key
-        if end.how is not None and not end.how.cleared:
+        if not _how(end).cleared:
             raise RunnerFault("a preparation left processes that could not be ended")
 
 
@@ -186,9 +186,10 @@ def arm_run(setting: Setting, arm: PlannedArm, *, position: int) -> RunRecord:
         except RunEnded as end:
             status, message = end.status, end.message
             started = max(started, began)
-    how = ended.how
-    if how is None:  # `_bout` raises before that
-        raise RunnerFault("the run ended without a word of the launcher")
+    how = _how(ended)
+    if not bout.conversation.met:
+        words = cleaned(how.words)
+        raise RunnerFault(f"run {position} ({arm.name}) never began: {message}; {words or 'nothing said'}")
     if status is RunStatus.DIED:
         status, message = _death(how, message)
     complete = status is RunStatus.COMPLETED
@@ -224,6 +225,13 @@ class _End:
     keep: str = ""
     how: control.Ended | None = None
     at: int = 0
+
+
+def _how(end: _End) -> control.Ended:
+    """What the launcher said at the end; `_bout` raises where it said nothing."""
+    if end.how is None:
+        raise RunnerFault("the run ended without a word of the launcher; run the block again")
+    return end.how
 
 
 @contextmanager
@@ -385,6 +393,8 @@ def _death(how: control.Ended, message: str) -> tuple[RunStatus, str]:
     """Why an arm's process ended, as far as its exit status tells."""
     if how.status == control.STILL_ALIVE:
         return RunStatus.DIED, explained(message, quote=how.words)
+    if how.status == control.REAPER_GONE:
+        return RunStatus.DIED, explained(f"{message} (the process that watched it is gone, too)")
     end = f"exit code {how.status}" if how.status >= 0 else f"signal {-how.status}"
     if how.out_of_memory:
         return RunStatus.OUT_OF_MEMORY, explained(f"{message} ({end}, for want of memory)", quote=how.words)

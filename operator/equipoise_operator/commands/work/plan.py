@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,8 +126,13 @@ def _show(
     for line in _breakdown(predicted):
         console.print(line)
     for result in results:
-        for finding in dict.fromkeys(finding_line(one) for one in result.findings):
-            console.print(f"pilot finding, {result.pilot.comparison}: {finding}")
+        kinds = Counter((one.rule, one.kind, one.arm) for one in result.findings)
+        first = {(one.rule, one.kind, one.arm): one for one in reversed(result.findings)}
+        for kind, count in kinds.items():
+            times = f" ({count} times)" if count > 1 else ""
+            console.print(
+                f"pilot finding, {result.pilot.comparison}{times}: {finding_line(first[kind])}"
+            )
     for caution in cautions:
         console.print(f"warning: {caution}", style="yellow")
     console.print(f"predicted: {duration(predicted.seconds)} ({predicted.seconds:.0f} s)")

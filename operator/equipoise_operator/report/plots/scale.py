@@ -38,6 +38,10 @@ class Linear:
         """The value's pixel."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
+    def within(self, value: float) -> float:
+        """The value's pixel, or the end of the axis that it lies beyond."""
+        return self.at(min(max(value, self.low), self.high))
+
     def ticks(self, most: int = 5) -> tuple[Tick, ...]:
         """Round values within the ends, at most `most`."""
         return _linear_ticks(self.low, self.high, most)

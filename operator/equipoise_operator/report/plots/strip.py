@@ -18,6 +18,8 @@ _ROW: Final = 46
 _LEFT: Final = 10
 _RIGHT: Final = NARROW - 10
 _BOTTOM: Final = 34
+_FARTHEST: Final = 3
+"""Bounds from the centre to the axis's end at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,10 @@ def strips(rows: Sequence[Strip], *, bound: float, centre: str, key: str) -> str
     """
     bottom = _ROW * len(rows)
     canvas = Canvas(NARROW, bottom + _BOTTOM)
-    largest = max([bound, *(abs(one) for row in rows for one in row.deviations)]) * 1.12
-    scale = Linear(-largest, largest, _LEFT, _RIGHT)
+    farthest = max(abs(one) for row in rows for one in row.deviations)
+    # One arm far out would squeeze the others into a line: its marks stop at the axis's end.
+    end = max(bound, min(farthest, _FARTHEST * bound)) * 1.12
+    scale = Linear(-end, end, _LEFT, _RIGHT)
     for tick in scale.ticks(5):
         label = (
             centre if tick.value == 0 else f"{tick.value * 100:+g} %".replace("-", "\N{MINUS SIGN}")
@@ -75,11 +79,9 @@ def _strip(canvas: Canvas, row: Strip, *, scale: Linear, top: float) -> None:
     canvas.text((0, top + 9), fitted(row.arm, NARROW * 0.5), bold=row.is_treatment)
     canvas.text((NARROW, top + 9), row.written, role=Role.MUTED, align="right")
     if row.spread is not None:
-        ends = [min(max(side * row.spread, scale.low), scale.high) for side in (-1, 1)]
-        canvas.line(
-            (scale.at(ends[0]), top + 38), (scale.at(ends[1]), top + 38), role=role, width=3
-        )
-    points = [(scale.at(one), top + 27.0) for one in row.deviations]
+        ends = [scale.within(side * row.spread) for side in (-1, 1)]
+        canvas.line((ends[0], top + 38), (ends[1], top + 38), role=role, width=3)
+    points = [(scale.within(one), top + 27.0) for one in row.deviations]
     canvas.marks(points, role=role, marker="|", size=11, width=1.25)
 
 

@@ -143,33 +143,37 @@ CREATE TRIGGER verdict_counts_every_attempt BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict'
 BEGIN
   SELECT RAISE(ABORT, 'R10: the verdict leaves records out, or counts valid and void blocks wrongly; expected every record of its question, in the order of the ledger; judge it again from the ledger')
-  WHERE json_extract(NEW.body, '$.records') IS NOT (
-    SELECT json_group_array(d.record)
-    FROM (
-      SELECT e.record
-      FROM entries AS e
-      WHERE e.kind = 'Record'
-      AND e.registration = NEW.registration
-      AND e.comparison = NEW.comparison
-      AND e.node_class = NEW.node_class
-      ORDER BY e.seq
-    ) AS d
-  )
-  OR json_extract(NEW.body, '$.blocks.valid') IS NOT (
-    SELECT count(DISTINCT d.block)
-    FROM records AS d
-    WHERE d.registration = NEW.registration
-    AND d.comparison = NEW.comparison
-    AND d.node_class = NEW.node_class
-    AND d.validity = 'Valid'
-  )
-  OR json_extract(NEW.body, '$.blocks.void') IS NOT (
-    SELECT count(*)
-    FROM records AS d
-    WHERE d.registration = NEW.registration
-    AND d.comparison = NEW.comparison
-    AND d.node_class = NEW.node_class
-    AND d.validity = 'Void'
+  FROM registrations AS g
+  WHERE g.registration = NEW.registration
+  AND (
+    json_extract(NEW.body, '$.records') IS NOT (
+      SELECT json_group_array(d.record)
+      FROM (
+        SELECT e.record
+        FROM entries AS e
+        WHERE e.kind = 'Record'
+        AND e.registration = NEW.registration
+        AND e.comparison = NEW.comparison
+        AND e.node_class = NEW.node_class
+        ORDER BY e.seq
+      ) AS d
+    )
+    OR json_extract(NEW.body, '$.blocks.valid') IS NOT (
+      SELECT count(DISTINCT d.block)
+      FROM records AS d
+      WHERE d.registration = NEW.registration
+      AND d.comparison = NEW.comparison
+      AND d.node_class = NEW.node_class
+      AND d.validity = 'Valid'
+    )
+    OR json_extract(NEW.body, '$.blocks.void') IS NOT (
+      SELECT count(*)
+      FROM records AS d
+      WHERE d.registration = NEW.registration
+      AND d.comparison = NEW.comparison
+      AND d.node_class = NEW.node_class
+      AND d.validity = 'Void'
+    )
   );
 END;
 

@@ -14,6 +14,7 @@ from equipoise_runner.bench.wire.message import LONGEST_WORDS, Failure, Kind, Me
 MOST_INPUTS = 16
 MOST_DIMENSIONS = 8
 LONGEST_FACT = 100
+LONGEST_LIST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Ready(Message):
     """Arm to collector: loaded, and with this configuration (R07). A claim."""
 
     kind = Kind.READY
-    layout = struct.Struct(f"<BBxxI32s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_FACT}s")
+    layout = struct.Struct(f"<BBxxI32s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_FACT}s{LONGEST_LIST}s")
 
     allow_tf32: bool
     threads: int
@@ -42,11 +43,8 @@ class Ready(Message):
     """`name=what it reports`, separated by semicolons."""
 
     def fields(self) -> tuple[Any, ...]:
-        facts = (self.isa, self.module, self.dtype, self.libraries)
-        return (
-            *(self.allow_tf32, self.threads, self.digest),
-            *(fact[:LONGEST_FACT] for fact in facts),
-        )
+        facts = (fact[:LONGEST_FACT] for fact in (self.isa, self.module, self.dtype))
+        return self.allow_tf32, self.threads, self.digest, *facts, self.libraries[:LONGEST_LIST]
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Self:

@@ -153,7 +153,7 @@ class Ended(Message):
     cleared: bool
     out_of_memory: bool
     status: int
-    """Exit code of the arm's process, minus the signal's number, or `STILL_ALIVE`."""
+    """Exit code of the arm's process, minus the signal's number, `STILL_ALIVE` or `REAPER_GONE`."""
     processes: int
     shared_memory: int
     files: int
@@ -174,6 +174,8 @@ class Ended(Message):
 
 STILL_ALIVE = 1_000
 """`Ended.status` of an arm's process that lived until it was killed, as it should."""
+REAPER_GONE = 1_001
+"""`Ended.status` where the process that watched the arm's process ended first."""
 
 
 @dataclass(frozen=True, slots=True)

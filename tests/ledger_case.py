@@ -1,0 +1,145 @@
+"""One thing that a ledger's database must refuse, and how it is put to the database.
+
+Made by `ledger_cases*`, from the corpus and beyond it; tried by the tests of the ingest function,
+of the sqlite3 program and of each trigger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from builders import a_planned_block, a_record, a_record_key, a_sealed_record
+from corpus_cases import Case, Edit, Json, What, _changed, document, honest
+from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
+from equipoise_protocol.canonical import digest, digest_of_bytes
+from equipoise_protocol.finding import Finding
+from equipoise_protocol.ledger.entry import Entry, EntryKind
+from equipoise_protocol.vocabulary import Model
+from ledger_builders import (
+    Body,
+    Step,
+    chained,
+    forged,
+    insertion,
+    plan_step,
+    record_step,
+    registration_step,
+)
+
+OTHER_DIGEST: Final = "sha256:" + "d" * 64
+OTHER_KEY: Final = "f" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCase:
+    """Something that the database must refuse, in a certain ledger."""
+
+    name: str
+    """What is refused, as a sentence."""
+    rule: str
+    before: tuple[Step, ...]
+    """What is in the ledger already; honest."""
+    step: Step | None = None
+    """The entry that is to be inserted next."""
+    forgery: dict[str, Any] = field(default_factory=dict)
+    """Fields of the entry that no chain gave it."""
+    statement: str = ""
+    """SQL in place of an insert of an entry."""
+
+    def __str__(self) -> str:
+        """For the names of tests."""
+        return f"{self.rule} {self.name}"
+
+    def entry(self) -> Entry:
+        """The entry that is to be inserted."""
+        assert self.step is not None
+        return forged(chained((*self.before, self.step))[-1], **self.forgery)
+
+    def sql(self, *, verb: str = "INSERT", ending: str = "") -> str:
+        """The statement that is to be refused."""
+        if self.statement:
+            return self.statement
+        return insertion(self.entry(), verb=verb, ending=ending)
+
+
+def edited(body: Body, *edits: tuple[str, str, Json]) -> dict[str, Any]:
+    """A body with changes given as (op, JSON pointer, value)."""
+    plain = body.model_dump(mode="json", by_alias=True) if isinstance(body, Model) else body
+    return dict(_changed(plain, tuple(Edit(op, path, value) for op, path, value in edits)))
+
+
+def replaced(step: Step, path: str, value: Json) -> Step:
+    """A step with one value of its body replaced."""
+    return step[0], edited(step[1], ("replace", path, value))
+
+
+def planned_of(block: int = 3, **change: Any) -> PlannedBlock:  # noqa: ANN401 - a builder's knobs
+    """A planned block of the honest campaign; the third is the first of its estimation."""
+    return a_planned_block(honest().registration, block=block, **change)
+
+
+def sealed_of(planned: PlannedBlock, record: BlockRecord | None = None) -> SealedRecord:
+    """A record of the honest campaign under the seal of its attempt."""
+    key = a_record_key(planned, honest().registration)
+    return a_sealed_record(record or a_record(planned), key=key)
+
+
+def record_of(*findings: Finding) -> Step:
+    """The admitted record of the third block."""
+    return record_step(sealed_of(planned_of()), findings)
+
+
+def from_corpus(case: Case) -> LedgerCase:
+    """A case of the corpus as the database meets it: stored as valid, without a finding."""
+    one = honest()
+    start: tuple[Step, ...] = (registration_step(),)
+    plan = plan_step(one.plans[one.block])
+    honest_steps: dict[What, Step] = {
+        What.REGISTRATION: start[0],
+        What.PLAN: plan,
+        What.RECORD: record_step(one.sealed[one.block]),
+        What.VERDICT: (EntryKind.VERDICT, one.verdict),
+    }
+    raw = document(case)
+    before: tuple[Step, ...]
+    match case.what:
+        case What.REGISTRATION:
+            before = ()
+            step: Step = (EntryKind.REGISTRATION, raw)
+        case What.PLAN:
+            before, step = start, (EntryKind.PLAN, _plan_body(raw))
+        case What.RECORD:
+            before, step = (*start, plan), (EntryKind.RECORD, _record_body(raw))
+        case What.VERDICT:
+            measured = [
+                each
+                for planned, sealed in zip(one.plans, one.sealed, strict=True)
+                for each in (plan_step(planned), record_step(sealed))
+            ]
+            before, step = (*start, *measured), (EntryKind.VERDICT, raw)
+    return LedgerCase(
+        name=case.name,
+        rule=case.rule,
+        before=(*before, *(honest_steps[what] for what in case.after)),
+        step=step,
+    )
+
+
+def _plan_body(planned: dict[str, Json]) -> dict[str, Any]:
+    kept = {key: planned.get(key) for key in ("identity", "order", "environment", "drill")}
+    seed = str(planned.get("seed"))
+    return {**kept, "version": 1, "seedDigest": digest_of_bytes(bytes.fromhex(seed))}
+
+
+def _record_body(sealed: dict[str, Json]) -> dict[str, Any]:
+    record = sealed["record"]
+    assert isinstance(record, dict)
+    return {
+        "version": 1,
+        "digest": digest(record),
+        "record": record,
+        "authentication": sealed["authentication"],
+        "findings": [],
+        "validity": "Valid",
+    }

@@ -1,0 +1,144 @@
+"""R17, R18: the machine was fit, and is the one that its class says."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import (
+    a_contention,
+    a_machine,
+    a_planned_block,
+    a_provenance,
+    a_record,
+    a_registered_class,
+    a_registration,
+)
+from equipoise_protocol.block import BlockRecord
+from equipoise_protocol.finding import Finding
+from equipoise_protocol.provenance import Environment
+from equipoise_protocol.registration import RegisteredClass
+from equipoise_protocol.spec import NodeClassSpec, Requirements
+from equipoise_protocol.validation import fitness
+from equipoise_protocol.vocabulary import IsaCap
+from validating import findings_on, with_runs
+
+WALL = 2_000_000_000
+
+
+def disturbed(*, arm: str = "library", **change: int) -> BlockRecord:
+    """An arm's timed phases of 2 s, in which others took something."""
+    return with_runs(
+        a_record(),
+        lambda run: run.model_copy(
+            update={"contention": a_contention(run.shapes, wall_nanoseconds=WALL, **dict(change))}
+        ),
+        arm=arm,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ({"wait_nanoseconds": 10**9, "foreign_nanoseconds": 10**9}, {"Contended", "ForeignLoad"}),
+        ({"wait_nanoseconds": 60_000_000, "foreign_nanoseconds": 60_000_000}, {"Contended"}),
+        ({"foreign_nanoseconds": 110_000_000}, {"ForeignLoad"}),
+        ({"steal_nanoseconds": 50_000_000}, {"Stolen"}),
+        ({"wait_nanoseconds": 50_000_000, "steal_nanoseconds": 30_000_000}, {"Contended"}),
+        ({"throttled_nanoseconds": 1_000}, {"Throttled"}),
+        ({"throttled_periods": 1}, {"Throttled"}),
+    ],
+)
+def test_what_others_took_voids_the_block(change: dict[str, int], kinds: set[str]) -> None:
+    found = findings_on(disturbed(**change))
+    if "steal_nanoseconds" in change and change["steal_nanoseconds"] < 40_000_000:
+        kinds = kinds - {"Stolen"}
+    assert {one.kind for one in found} == kinds
+    # Nobody's doing, but the run under way is named.
+    assert {(one.severity.value, one.arm) for one in found} == {("Void", "")}
+    assert all(one.subject.startswith("library, run ") for one in found)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"wait_nanoseconds": 39_000_000, "foreign_nanoseconds": 39_000_000},
+        {"foreign_nanoseconds": 99_000_000},
+        {"steal_nanoseconds": 39_000_000},
+        # Threads of the arm that wait for each other: it must not be able to void a block at will.
+        {"wait_nanoseconds": 10**9, "foreign_nanoseconds": 10_000_000},
+    ],
+)
+def test_little_of_it_is_taken(change: dict[str, int]) -> None:
+    assert findings_on(disturbed(**change)) == ()
+
+
+def test_in_a_short_run_a_tick_or_two_are_rounding() -> None:
+    # 2 % of 26 ms are half a millisecond; /proc/stat counts in ticks of 10 ms.
+    record = with_runs(
+        a_record(),
+        lambda run: run.model_copy(
+            update={
+                "contention": a_contention(
+                    run.shapes, foreign_nanoseconds=20_000_000, steal_nanoseconds=20_000_000
+                )
+            }
+        ),
+    )
+    assert findings_on(record) == ()
+
+
+def on_class(registered: RegisteredClass, **machine: object) -> list[Finding]:
+    registration = a_registration(classes=(registered,))
+    planned = a_planned_block(registration)
+    record = a_record(planned, provenance=a_provenance(machine=a_machine(**machine)))
+    return list(findings_on(record, planned=planned, registration=registration))
+
+
+def requiring(**change: object) -> RegisteredClass:
+    spec = NodeClassSpec(node_selector={}, requirements=Requirements.model_validate(change))
+    return a_registered_class(spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("registered", "machine"),
+    [
+        (requiring(logical_cpus=4), {"logical_cpus": 2}),
+        (requiring(isa=IsaCap.AVX512), {"cpu_flags": ("avx2",)}),
+        (requiring(isa=IsaCap.AVX2), {"cpu_flags": ()}),
+        (a_registered_class(), {"measuring_cpus": (0, 1)}),
+    ],
+)
+def test_a_machine_that_is_not_its_classs_voids_the_block(
+    registered: RegisteredClass, machine: dict[str, object]
+) -> None:
+    found = on_class(registered, **machine)
+    assert [(one.rule, one.kind, one.severity.value) for one in found] == [
+        ("R18", "MachineDiffers", "Void")
+    ]
+
+
+@pytest.mark.parametrize(
+    "registered",
+    [requiring(logical_cpus=2), requiring(isa=IsaCap.AVX512), requiring(isa=IsaCap.AVX2)],
+)
+def test_a_machine_of_its_class_is_taken(registered: RegisteredClass) -> None:
+    assert on_class(registered) == []
+
+
+def test_a_class_that_fell_back_asks_for_nothing_more() -> None:
+    spec = NodeClassSpec(node_selector={}, requirements=Requirements(isa=IsaCap.AVX512))
+    registered = a_registered_class(
+        spec=spec, fell_back="no AVX-512 on this machine", environment=Environment(threads=1)
+    )
+    assert on_class(registered, cpu_flags=("avx2",)) == []
+
+
+def test_a_block_on_another_machine_than_the_class_began_on_is_void() -> None:
+    earlier = a_record()
+    other = a_record(provenance=a_provenance(machine=a_machine(cpu_model="another")))
+    found = fitness.changed_machine(other, earlier=earlier)
+    assert [(one.rule, one.kind, one.severity.value) for one in found] == [
+        ("R18", "MachineDiffers", "Void")
+    ]
+    assert "'another', earlier 'AMD EPYC'" in found[0].message
+    assert fitness.changed_machine(earlier, earlier=earlier) == ()
