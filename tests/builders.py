@@ -37,6 +37,7 @@ from equipoise_protocol.registration import (
     sources_of,
 )
 from equipoise_protocol.spec import (
+    Anchor,
     Arm,
     Budget,
     Campaign,
@@ -53,6 +54,7 @@ from equipoise_protocol.spec import (
 )
 from equipoise_protocol.verdict import BlockCounts, Headroom, Ratio, Verdict
 from equipoise_protocol.vocabulary import (
+    AnchorQuantity,
     ArmRole,
     BaselineKind,
     CacheState,
@@ -219,11 +221,22 @@ def a_campaign(spec: CampaignSpec | None = None, **change: object) -> Campaign:
     )
 
 
+def an_anchor(**change: object) -> Anchor:
+    """The copy bandwidth that `a_wall` has, within 10 %."""
+    given: dict[str, object] = {
+        "name": "copy",
+        "quantity": AnchorQuantity.COPY_BANDWIDTH,
+        "expected": 10_000_000_000,
+        "source": "A vendor's table of 2026.",
+    }
+    return _built(Anchor, given, change)
+
+
 def a_registered_class(name: str = NODE_CLASS, **change: object) -> RegisteredClass:
-    """A class with one thread and native instructions, without anchors."""
+    """A class with one thread, native instructions and one anchor."""
     given: dict[str, object] = {
         "name": name,
-        "spec": NodeClassSpec(node_selector={}),
+        "spec": NodeClassSpec(node_selector={}, anchors=(an_anchor(),)),
         "environment": Environment(),
     }
     return _built(RegisteredClass, given, change)

@@ -7,6 +7,7 @@ of the sqlite3 program and of each trigger.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from builders import a_planned_block, a_record, a_record_key, a_sealed_record
@@ -51,6 +52,11 @@ class LedgerCase:
         """For the names of tests."""
         return f"{self.rule} {self.name}"
 
+    @property
+    def ledger(self) -> tuple[int, ...]:
+        """What tells the ledger that this case needs from others; equal ones may be shared."""
+        return tuple(id(body) for _, body in self.before)
+
     def entry(self) -> Entry:
         """The entry that is to be inserted."""
         assert self.step is not None
@@ -92,37 +98,49 @@ def record_of(*findings: Finding) -> Step:
 
 def from_corpus(case: Case) -> LedgerCase:
     """A case of the corpus as the database meets it: stored as valid, without a finding."""
-    one = honest()
-    start: tuple[Step, ...] = (registration_step(),)
-    plan = plan_step(one.plans[one.block])
-    honest_steps: dict[What, Step] = {
-        What.REGISTRATION: start[0],
-        What.PLAN: plan,
-        What.RECORD: record_step(one.sealed[one.block]),
-        What.VERDICT: (EntryKind.VERDICT, one.verdict),
-    }
     raw = document(case)
+    registered, plan = _honest(What.REGISTRATION), _honest(What.PLAN)
     before: tuple[Step, ...]
     match case.what:
         case What.REGISTRATION:
             before = ()
             step: Step = (EntryKind.REGISTRATION, raw)
         case What.PLAN:
-            before, step = start, (EntryKind.PLAN, _plan_body(raw))
+            before, step = (registered,), (EntryKind.PLAN, _plan_body(raw))
         case What.RECORD:
-            before, step = (*start, plan), (EntryKind.RECORD, _record_body(raw))
+            before, step = (registered, plan), (EntryKind.RECORD, _record_body(raw))
         case What.VERDICT:
-            measured = [
-                each
-                for planned, sealed in zip(one.plans, one.sealed, strict=True)
-                for each in (plan_step(planned), record_step(sealed))
-            ]
-            before, step = (*start, *measured), (EntryKind.VERDICT, raw)
+            before, step = (registered, *_measured()), (EntryKind.VERDICT, raw)
     return LedgerCase(
         name=case.name,
         rule=case.rule,
-        before=(*before, *(honest_steps[what] for what in case.after)),
+        before=(*before, *map(_honest, case.after)),
         step=step,
+    )
+
+
+@cache
+def _honest(what: What) -> Step:
+    """The honest object that cases of that kind change; the same one each time."""
+    one = honest()
+    match what:
+        case What.REGISTRATION:
+            return registration_step()
+        case What.PLAN:
+            return plan_step(one.plans[one.block])
+        case What.RECORD:
+            return record_step(one.sealed[one.block])
+        case What.VERDICT:
+            return EntryKind.VERDICT, one.verdict
+
+
+@cache
+def _measured() -> tuple[Step, ...]:
+    one = honest()
+    return tuple(
+        step
+        for planned, sealed in zip(one.plans, one.sealed, strict=True)
+        for step in (plan_step(planned), record_step(sealed))
     )
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, TypeGuard
+
+from pydantic import TypeAdapter, ValidationError
 
 from equipoise_operator import campaign_yaml
 from equipoise_operator.campaign_faults import FaultyFileError, LocatedFault
@@ -18,6 +21,9 @@ from equipoise_operator.local import sources
 from equipoise_protocol import lint
 from equipoise_protocol.lint import CampaignFile
 from equipoise_protocol.lint_fault import Fault
+from equipoise_protocol.vocabulary import Name
+
+_NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,16 @@ def campaign_name(file: Path) -> str | None:
         if isinstance(document, Mapping) and document.get("kind") == "Campaign":
             metadata = document.get("metadata")
             name = metadata.get("name") if isinstance(metadata, Mapping) else None
-            return name if isinstance(name, str) else None
+            return name if _is_name(name) else None
     return None
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    try:
+        _NAME.validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
 
 
 def _content(file: Path) -> bytes:

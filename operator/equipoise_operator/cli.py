@@ -41,7 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (run, plan, lint, status, report, verify, compare, export, version):
-    app.command(epilog=explained())(command)
+    app.command(short_help=(command.__doc__ or "").partition("\n")[0], epilog=explained())(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.cli import get_docs_for_click
@@ -47,7 +47,11 @@ def generated() -> dict[str, str]:
 
 def schema(name: str, model: type[Model]) -> str:
     """The JSON schema of a model, with the address that it is known by. Pure."""
-    described = model.model_json_schema(by_alias=True, mode="validation")
+    # What is written always holds every field; what is read may leave out those with defaults.
+    mode: Literal["serialization", "validation"] = (
+        "serialization" if model is Verdicts else "validation"
+    )
+    described = model.model_json_schema(by_alias=True, mode=mode)
     identified = {
         "$schema": DIALECT,
         "$id": IDENTIFIER.format(name=name),
@@ -61,8 +65,12 @@ def command_page() -> str:
     group = typer.main.get_command(command_line)
     context = group.make_context("equipoise", [], resilient_parsing=True)
     page = get_docs_for_click(obj=group, ctx=context, name="equipoise")
+    # Usage lines are no commands to run, and fenced blocks of `console` are (tests/docs).
+    page = page.replace("```console\n$ ", "```text\n")
     lines = [line.rstrip() for line in page.splitlines()]
-    return CLI_HEAD + "\n".join(lines).strip() + "\n"
+    codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
+    table = "\n".join(["## Exit codes", "", "| Code | Meaning |", "|---:|---|", *codes])
+    return CLI_HEAD + "\n".join(lines).strip() + "\n\n" + table + "\n"
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -158,10 +158,10 @@ HALF_PRECISION_RATE: Final = Constant(
 SEEN_CONTENTION: Final = Constant(
     20_000_000,
     "nanoseconds: least contention that is told apart from rounding",
-    "Decision 0008: /proc/stat counts ticks of 10 ms, off by one at either end",
+    "Decision 0006: /proc/stat counts ticks of 10 ms, off by one at either end",
 )
 FOREIGN_LOAD: Final = Constant(
     500,
     "basis points: 5 % of the measuring CPUs' time used by others",
-    "Decision 0008: beside waiting, since others also empty the caches between calls",
+    "Decision 0006: beside waiting, since others also empty the caches between calls",
 )

@@ -220,7 +220,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "equipoise_protocol.validation.correctness",
                 "equipoise_protocol.validation.admission",
             ),
-            database_gap=RAW_VALUES,
         ),
         "R13": Rule(
             title="Two clocks agree",
@@ -238,7 +237,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "equipoise_protocol.validation.linearity",
                 "equipoise_protocol.validation.deferral",
             ),
-            database_gap=RAW_VALUES,
         ),
         "R14": Rule(
             title="No time below the floor",
@@ -296,10 +294,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             checked_by=(
                 "equipoise_protocol.validation.fitness",
                 "equipoise_protocol.validation.slate",
-            ),
-            database_gap=(
-                "Fitness is judged from counters before and after the block against registered"
-                " bounds; the protocol does that before ingest and `verify` does it again."
             ),
         ),
         "R18": Rule(
@@ -444,7 +438,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             severity=Severity.REFUSAL,
             checked_by=("equipoise_protocol.equivalence", "equipoise_protocol.judgement"),
-            database_gap=RAW_VALUES,
         ),
         "R29": Rule(
             title="Portability is a verdict of its own",
@@ -455,7 +448,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             remedy="Report each class's verdict by itself, or measure more blocks on each class.",
             severity=Severity.REFUSAL,
             checked_by=("equipoise_protocol.portability", "equipoise_protocol.transfer"),
-            database_gap=RAW_VALUES,
         ),
         "R30": Rule(
             title="A against A finds nothing",

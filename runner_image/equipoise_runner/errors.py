@@ -37,7 +37,7 @@ def explained(message: str, *, quote: bytes = b"") -> str:
 
 
 def cleaned(quote: bytes) -> str:
-    """Untrusted bytes as one printable line of at most `LONGEST_QUOTE` characters; the end is kept."""
+    """Untrusted bytes as one printable line of at most `LONGEST_QUOTE` characters."""
     text = quote.decode("utf-8", errors="replace")
     printable = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(printable.split())[-LONGEST_QUOTE:]
+    return " ".join(printable.split())[:LONGEST_QUOTE]

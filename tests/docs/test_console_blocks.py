@@ -133,6 +133,10 @@ def tree(tmp_path: Path) -> Path:
     """A copy of the repository for a document's commands to work in."""
     copy = tmp_path / "equipoise"
     shutil.copytree(ROOT, copy, ignore=KEPT_OUT, symlinks=True)
+    # Links to what is in the environment, not to itself: clearing the folder would spare it.
+    (copy / ".venv").mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        (copy / ".venv" / entry.name).symlink_to(entry)
     return copy
 
 

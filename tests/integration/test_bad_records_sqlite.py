@@ -58,6 +58,7 @@ COUNT: Final = "SELECT 'rows', count(*), max(seq), total(length(body)) FROM entr
 PROTOCOL_COUNT: Final = "SELECT 'protocols', count(*), group_concat(version) FROM protocols;"
 
 
+@cache
 def everything() -> tuple[LedgerCase, ...]:
     """What the database has to refuse."""
     return (*map(from_corpus, OF_DATABASE), *cases())
@@ -73,7 +74,7 @@ def attempts() -> dict[str, tuple[list[str], list[str]]]:
     answers: dict[str, tuple[list[str], list[str]]] = {}
     by_ledger: defaultdict[tuple[int, ...], list[LedgerCase]] = defaultdict(list)
     for case in everything():
-        by_ledger[tuple(id(body) for _, body in case.before)].append(case)
+        by_ledger[case.ledger].append(case)
     with tempfile.TemporaryDirectory() as folder:
         for number, group in enumerate(by_ledger.values()):
             path = Path(folder) / f"{number}.sqlite3"

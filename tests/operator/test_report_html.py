@@ -188,10 +188,8 @@ def test_a_figure_is_its_value_rounded(name: str) -> None:
 def test_no_decimal_figure_of_a_verdict_stands_without_its_value(name: str) -> None:
     # The interval's level is a registered number in other digits: 9750 basis points are 97.5 %.
     for article in tree(name).all("article"):
-        for part in (
-            *article.all("p", of_class="headline"),
-            *article.all("p", of_class="strawman"),
-        ):
+        parts = [one for one in article.all("p") if one.attributes.get("class") in FIGURED]
+        for part in parts:
             bare = re.sub(r"[\d.]+ % interval", "", part.text_without("data"))
             assert not re.search(r"\d\.\d", bare), bare
 
@@ -210,7 +208,7 @@ def test_the_figures_of_the_attempts_recompute_from_the_raw_values() -> None:
 
 
 def seconds(record: BlockRecord, arm: str) -> float:
-    """An arm's time in a block, by hand: log mean over runs and shapes of median less null's median."""
+    """An arm's time in a block, by hand: the geometric mean of medians less the null arm's."""
     nulls = {one.shape: median(one.outside_nanoseconds) for one in record.null_shapes}
     logs = [
         math.log((median(shape.outside_nanoseconds) - nulls[shape.shape]) / 1e9)

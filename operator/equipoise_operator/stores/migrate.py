@@ -11,9 +11,11 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from equipoise_operator.stores.connection import as_store_errors, connect
+from equipoise_operator.stores.errors import StoreError
 
 
 def upgrade(path: Path) -> None:
@@ -32,8 +34,15 @@ def upgrade(path: Path) -> None:
     config = Config()
     config.set_main_option("script_location", "equipoise_operator.stores:migrations")
     config.set_main_option("path_separator", "os")
-    with as_store_errors(path), engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
-    engine.dispose()
+    try:
+        with as_store_errors(path), engine.connect() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            connection.commit()
+    except DBAPIError as error:
+        raise StoreError(
+            f"The ledger at {path} could not be brought to the newest schema: {error.orig}. Nothing"
+            " was changed: restore access or space, then open it again."
+        ) from error
+    finally:
+        engine.dispose()

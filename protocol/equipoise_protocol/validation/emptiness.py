@@ -1,4 +1,4 @@
-"""Whether something was measured at all: R19, and what R12, R13 and R14 can't be checked without.
+"""Whether something was measured at all: R19, and what R12, R13 and R14 can't do without.
 
 Called by `check`. Pure. An empty measurement is a defect that voids the block, never a zero.
 """
@@ -70,7 +70,7 @@ def _harness(held: Held) -> Iterator[Finding]:
             )
         if wall is None:
             yield fault(
-                "R14",
+                "R13",
                 "WallMissing",
                 severity=Severity.VOID,
                 subject=f"{held.subject}, shape {shown(shape)}",

@@ -70,7 +70,7 @@ def serve(place: Place, *, task: Task, request: Request) -> None:
         send(ready)
         _answer(place, called=called, compiles=compiles)
     except CannotGoOn as fault:
-        send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[-LONGEST_WORDS:]))
+        send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[:LONGEST_WORDS]))
 
 
 def _loaded(request: Request, reported: dict[str, str]) -> tuple[Called, calls.Ready]:

@@ -13,7 +13,7 @@ LARGEST_FILE = 1 << 30
 FEWEST_PROCESSES = 512
 """Threads count, too: a compiler with its workers needs a few dozen, a fork bomb thousands."""
 PROCESSES_A_THREAD = 4
-SHARE_OF_MEMORY = 0.75
+SHARE_OF_MEMORY = 0.5
 """Of the memory that is available when a run starts: an arm that wants more gets an error of its own
 before the machine's memory runs out and takes the collector with it."""
 OUT_OF_MEMORY_SCORE = 1_000

@@ -7,6 +7,7 @@ a budget, since they are needed once a run; beyond it, made again. Never on the 
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -21,6 +22,8 @@ Tensors = tuple[torch.Tensor, ...]
 class Stage(StrEnum):
     """What a call is for; calls of different stages never share inputs."""
 
+    THROWAWAY = "throwaway"
+    """Calls of a preparation; inputs of their own that no seed of the block gives."""
     PRIMING = "priming"
     """The first call of a shape, before the warm-ups: compiles where there is something to compile."""
     WARM_UP = "warm-up"
@@ -80,7 +83,9 @@ class Inputs:
 
     def _make(self, call: CallId) -> Tensors:
         shape = "x".join(map(str, call.shape))
-        seed = input_seed(self.seed, f"inputs/{shape}/{call.stage}/{call.index}")
+        # A preparation may leave files for later runs: it must not see what those will see.
+        own = secrets.token_hex(32) if call.stage is Stage.THROWAWAY else self.seed
+        seed = input_seed(own, f"inputs/{shape}/{call.stage}/{call.index}")
         return tuple(
             tensor.to(self.dtype) if tensor.is_floating_point() else tensor
             for tensor in self.problem.inputs(call.shape, seed=seed)

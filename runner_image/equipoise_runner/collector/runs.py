@@ -112,18 +112,22 @@ def prepare(setting: Setting, arm: PlannedArm) -> None:
     say why. Done before any input of the block's calls exists, so nothing of them can be kept.
     """
     work = setting.planned.work
+    if not needs_preparation(arm):
+        return
     for shapes, held_out in ((work.shapes, False), (work.held_out_shapes, True)):
         key = setting.cache_key(arm, shapes)
-        if not shapes or not needs_preparation(arm) or setting.link.prepared(key):
+        if not shapes or setting.link.prepared(key):
             continue
         with _bout(setting, Task.PREPARE, arm) as (bout, end):
             with suppress(RunEnded):
                 bout.conversation.meet()
                 bout.conversation.ready()
-                _prime(bout, shapes, held_out=held_out)
+                _prime(bout, shapes, Stage.THROWAWAY, held_out=held_out)
                 end.keep = key
         if not _how(end).cleared:
             raise RunnerFault("a preparation left processes that could not be ended")
+        if not end.keep:
+            return
 
 
 def null_run(setting: Setting) -> tuple[tuple[NullShape, ...], tuple[Wall, ...]]:
@@ -135,7 +139,7 @@ def null_run(setting: Setting) -> tuple[tuple[NullShape, ...], tuple[Wall, ...]]
     null_shapes, walls = [], []
     work, effort = setting.planned.work, setting.planned.effort
     try:
-        with _bout(setting, Task.NULL, None) as (bout, _ended):
+        with _bout(setting, Task.NULL, None) as (bout, end):
             bout.conversation.meet()
             bout.conversation.ready()
             for shape in work.shapes:
@@ -155,7 +159,10 @@ def null_run(setting: Setting) -> tuple[tuple[NullShape, ...], tuple[Wall, ...]]
                 )
                 walls.append(_wall(bout, shape))
     except RunEnded as ended:
-        raise RunnerFault(f"the null arm failed ({ended.status.value}): {ended.message}") from ended
+        said = cleaned(_how(end).words) or "nothing"
+        raise RunnerFault(
+            f"the null arm failed ({ended.status.value}): {ended.message}; it said: {said}"
+        ) from ended
     return tuple(null_shapes), tuple(walls)
 
 
@@ -172,7 +179,7 @@ def arm_run(setting: Setting, arm: PlannedArm, *, position: int) -> RunRecord:
         try:
             bout.conversation.meet()
             effective = _effective(bout.conversation.ready())
-            _prime(bout, work.shapes)
+            _prime(bout, work.shapes, Stage.PRIMING)
             started = clock.now()
             for shape in work.shapes:
                 measured.append(_measure(bout, shape, position=position))
@@ -254,11 +261,11 @@ def _bout(setting: Setting, task: Task, arm: PlannedArm | None) -> Iterator[tupl
             channel.close()
 
 
-def _prime(bout: Bout, shapes: tuple[Shape, ...], *, held_out: bool = False) -> None:
+def _prime(bout: Bout, shapes: tuple[Shape, ...], stage: Stage, *, held_out: bool = False) -> None:
     """Call each shape once, with inputs of its own: compiles, and shows early what can't run."""
     for shape in shapes:
         bout.show(shape, held_out=held_out)
-        bout.stage(shape, Stage.PRIMING, lengths=(1,))
+        bout.stage(shape, stage, lengths=(1,))
 
 
 @dataclass(frozen=True, slots=True)

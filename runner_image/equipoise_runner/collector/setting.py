@@ -145,6 +145,10 @@ class Setting:
             os.sched_setaffinity(0, before)
 
 
+COMPILES = ("compile", "cpp_extension", "triton")
+"""Words without which a candidate's file compiles nothing. One that hides them only loses its cache."""
+
+
 def needs_preparation(arm: PlannedArm) -> bool:
-    """Whether an arm may compile something: a compiled one, or a candidate's file, which may build code."""
-    return bool(arm.source) or arm.mode is KernelMode.COMPILE
+    """Whether an arm may compile something, so that a prepared cache spares it from doing so in each run."""
+    return arm.mode is KernelMode.COMPILE or any(word in arm.source for word in COMPILES)

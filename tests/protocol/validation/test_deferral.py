@@ -40,7 +40,6 @@ def pausing(record: BlockRecord, nanoseconds: int, *, arm: str | None = "candida
 
 def computing(record: BlockRecord, factor: float, **change: object) -> BlockRecord:
     """A treatment that used `factor` times the CPU time of its calls."""
-
     return with_runs(
         record,
         lambda run: run.model_copy(

@@ -49,10 +49,7 @@ def test_a_kernel_at_the_wall_is_taken(nanoseconds: int) -> None:
 def test_data_that_fit_a_warm_cache_may_beat_dram() -> None:
     # The wall's peak is measured in the registered cache state: 100 GB/s here, 5.2 µs for 512 KiB.
     registration = of_task(cache=CacheState.WARM)
-    walls = tuple(
-        a_wall(shape, copy_bytes_per_second=80 * 10**9, peak_bytes_per_second=100 * 10**9)
-        for shape in SHAPES
-    )
+    walls = tuple(a_wall(shape, peak_bytes_per_second=100 * 10**9) for shape in SHAPES)
     assert kinds(registration, times={"candidate": 8_000}, walls=walls) == set()
     assert kinds(registration, times={"candidate": 8_000}) == BELOW
 
@@ -100,4 +97,4 @@ def test_the_floor_is_the_larger_of_the_two() -> None:
 def test_a_shape_without_walls_has_no_floor() -> None:
     record = a_record(times={"candidate": 1_000}, walls=(a_wall(SHAPES[0]),))
     assert ("WallMissing", "Void", "") in kinds_on(record)
-    assert BELOW <= kinds_on(record)
+    assert kinds_on(record) >= BELOW

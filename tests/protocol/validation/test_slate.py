@@ -41,16 +41,17 @@ def test_an_arm_that_ended_its_own_helpers_is_taken() -> None:
 
 def test_what_could_not_be_cleared_voids_the_block() -> None:
     record = a_record()
+    first = record.order[0]
     stuck = leaving(
         record.model_copy(
             update={"runs": record.runs[:1], "broken_off": "a process could not be ended"}
         ),
-        "candidate",
+        first,
         processes=1,
         cleared=False,
     )
     assert kinds_on(stuck) == {
-        ("ProcessLeftBehind", "Refusal", "candidate"),
+        ("ProcessLeftBehind", "Refusal", first),
         ("NotCleared", "Void", ""),
         ("BrokenOff", "Void", ""),
     }

@@ -164,7 +164,7 @@ class Failed(Message):
     words: bytes
 
     def fields(self) -> tuple[Any, ...]:
-        return self.failure, self.words[-LONGEST_WORDS:]
+        return self.failure, self.words[:LONGEST_WORDS]
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> Self:

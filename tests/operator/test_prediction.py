@@ -1,0 +1,109 @@
+"""What a pilot says about a campaign."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from builders import a_design, a_spec
+from equipoise_operator.local.prediction import (
+    INTAKE_SECONDS,
+    REPEATED_SHARE,
+    Pilot,
+    PilotBlock,
+    deviation_of,
+    predict,
+    warnings,
+)
+from equipoise_protocol.spec import Budget, Drill
+from equipoise_protocol.vocabulary import Defect
+
+
+def a_pilot(*blocks: PilotBlock) -> Pilot:
+    return Pilot("gelu", "cpu", blocks)
+
+
+def a_block(wall: float = 9.0, whole: float = 5.0, **change: object) -> PilotBlock:
+    logs = ((0.50, 0.52), (0.20, 0.21))
+    given = {"wall_seconds": wall, "whole_seconds": whole, "run_log_seconds": logs}
+    return PilotBlock(**{**given, **change})  # type: ignore[arg-type]
+
+
+def test_a_campaign_takes_its_blocks_its_preparation_its_start_and_its_report() -> None:
+    spec = a_spec(design=a_design(blocks=8, selection_blocks=2))
+    found = predict(spec, [a_pilot(a_block())], start_seconds=2.0, report_seconds=3.0)
+    block = 5.0 + INTAKE_SECONDS
+    preparation = 9.0 - block
+    expected = 10 * (1 + REPEATED_SHARE) * block + preparation + 2.0 + 3.0
+    assert found.seconds == pytest.approx(expected)
+
+
+def test_a_second_pilot_block_tells_what_the_others_take() -> None:
+    pilot = a_pilot(a_block(wall=40.0, whole=35.0), a_block(wall=5.5))
+    [one] = predict(a_spec(), [pilot], start_seconds=0.0).questions
+    assert one.block_seconds == 5.5
+    assert one.preparation_seconds == 34.5
+
+
+def test_each_drill_costs_an_attempt() -> None:
+    drills = (Drill(defect=Defect.CPU_NEIGHBOUR, block=2), Drill(defect=Defect.CPU_NEIGHBOUR, block=4))
+    quiet = predict(a_spec(), [a_pilot(a_block())], start_seconds=0.0)
+    drilled = predict(
+        a_spec(design=a_design(drills=drills)), [a_pilot(a_block())], start_seconds=0.0
+    )
+    more = drilled.questions[0].expected_blocks - quiet.questions[0].expected_blocks
+    assert more == pytest.approx(2 * (1 + REPEATED_SHARE))
+
+
+def test_a_treatment_that_the_pilot_saw_refused_is_measured_in_few_blocks() -> None:
+    refused = a_pilot(a_block(treatment_refused=True))
+    [one] = predict(a_spec(), [refused], start_seconds=0.0).questions
+    assert one.expected_blocks == pytest.approx(2 * (1 + REPEATED_SHARE))
+    assert one.planned_blocks == 8
+
+
+def test_the_spread_of_few_blocks_comes_from_the_runs_within_them() -> None:
+    # Runs 0.50, 0.52 have variance 0.0002 and runs 0.20, 0.21 have 0.00005; pooled 0.000125 for a run,
+    # so 2 * 0.000125 / 2 for the difference of two means of two runs each.
+    found = deviation_of([a_block()])
+    assert found is not None
+    assert found.estimate == pytest.approx(math.sqrt(0.000125))
+    assert found.degrees_of_freedom == 2
+    assert found.upper > 1.5 * found.estimate
+
+
+def test_the_spread_of_several_blocks_comes_from_their_log_ratios() -> None:
+    # Log-ratios 0.1, 0.2, 0.3: standard deviation 0.1.
+    blocks = [a_block(run_log_seconds=((base, base), (0.0, 0.0))) for base in (0.1, 0.2, 0.3)]
+    found = deviation_of(blocks)
+    assert found is not None
+    assert found.estimate == pytest.approx(0.1)
+    assert found.degrees_of_freedom == 2
+
+
+def test_a_pilot_without_values_says_nothing_of_the_spread() -> None:
+    silent = a_block(run_log_seconds=())
+    assert deviation_of([silent]) is None
+    [one] = predict(a_spec(), [a_pilot(silent)], start_seconds=0.0).questions
+    assert (one.blocks_for_minimum_effect, one.blocks_for_equivalence) == (None, None)
+
+
+def test_a_quiet_pilot_raises_no_warning() -> None:
+    quiet = a_block(run_log_seconds=((0.5, 0.5), (0.2, 0.2)))
+    found = predict(a_spec(), [a_pilot(quiet)], start_seconds=0.0)
+    assert warnings(a_spec(), found) == ()
+
+
+def test_a_noisy_pilot_warns_of_too_few_blocks_for_each_answer() -> None:
+    noisy = a_block(run_log_seconds=((0.5, 0.6), (0.2, 0.3)))
+    found = warnings(a_spec(), predict(a_spec(), [a_pilot(noisy)], start_seconds=0.0))
+    assert len(found) == 2
+    assert "tell its minimum effect from none" in found[0]
+    assert "show equivalence" in found[1]
+
+
+def test_a_budget_that_will_not_do_is_a_warning() -> None:
+    spec = a_spec(budget=Budget(wall_clock_seconds=10))
+    quiet = a_block(run_log_seconds=((0.5, 0.5), (0.2, 0.2)))
+    [found] = warnings(spec, predict(spec, [a_pilot(quiet)], start_seconds=0.0))
+    assert "its budget is 10 s" in found

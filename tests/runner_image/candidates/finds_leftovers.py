@@ -1,0 +1,15 @@
+"""Notices when memory of an earlier run comes back: a file descriptor, a mapping, a segment."""
+
+import torch
+from torch import nn
+import os
+
+
+segments = open("/proc/sysvipc/shm").read().splitlines()[1:]
+if os.path.exists("/dev/shm/left-behind") or os.path.exists("/tmp/left-behind") or segments:
+    raise RuntimeError("something of an earlier run is here")
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")

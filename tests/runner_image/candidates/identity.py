@@ -1,0 +1,9 @@
+"""Returns its input."""
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return x

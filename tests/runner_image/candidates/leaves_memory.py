@@ -1,0 +1,15 @@
+"""Leaves a shared-memory object and files behind."""
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for path in ("/dev/shm/left-behind", "/tmp/left-behind"):
+            with open(path, "w") as file:
+                file.write("for the next run")
+
+    def forward(self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")

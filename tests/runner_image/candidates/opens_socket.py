@@ -1,0 +1,18 @@
+"""Wants the network."""
+
+import torch
+from torch import nn
+import socket
+
+
+for family in (socket.AF_INET, socket.AF_INET6):
+    try:
+        socket.socket(family, socket.SOCK_DGRAM)
+    except PermissionError:
+        continue
+    raise RuntimeError("an IP socket was opened")
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,0 +1,9 @@
+"""Returns half of the rows."""
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")[: len(x) // 2]
