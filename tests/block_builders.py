@@ -56,14 +56,16 @@ def the_candidate(name: str) -> str:
     return (CANDIDATES / f"{name}.py").read_text()
 
 
-def an_arm(name: str, *, source: str | None = None, mode: KernelMode = KernelMode.EAGER) -> PlannedArm:
+def an_arm(
+    name: str, *, source: str | None = None, mode: KernelMode = KernelMode.EAGER
+) -> PlannedArm:
     """An arm called like its candidate file; `library` is the problem's own Model."""
     if source is None:
         source = "" if name == "library" else the_candidate(name)
     return PlannedArm(name=name.replace("_", "-"), mode=mode, source=source)
 
 
-def a_planned_block(
+def a_planned_block(  # noqa: PLR0913 - all that a block may be, each with a default
     arms: Sequence[PlannedArm],
     *,
     order: Sequence[str] | None = None,

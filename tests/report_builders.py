@@ -81,6 +81,8 @@ class Story:
     """Standard deviation of a run's log time."""
     void_blocks: tuple[int, ...] = ()
     """Blocks whose first attempt meets a neighbour."""
+    attempts: int = 1
+    """Attempts after a void one: 0 leaves a void block void."""
     refused: Mapping[str, Finding] = field(default_factory=dict)
     """A refusal in every block by treatment's name."""
     failing: tuple[str, ...] = ()
@@ -155,8 +157,8 @@ def told(story: Story) -> MemoryLedger:
     noise = Random(101)  # noqa: S311 - noise that is the same on every run
     taken: list[AdmittedRecord] = []
     for key in block_keys(story.registration):
-        attempts = 2 if key.block in story.void_blocks else 1
-        for attempt in range(1, attempts + 1):
+        is_struck = key.block in story.void_blocks
+        for attempt in range(1, 2 + (story.attempts if is_struck else 0)):
             planned = a_planned_block(
                 story.registration,
                 block=key.block,
@@ -164,7 +166,7 @@ def told(story: Story) -> MemoryLedger:
                 comparison=key.comparison,
                 node_class=key.node_class,
             )
-            is_void = attempt < attempts
+            is_void = is_struck and attempt == 1
             record = _record(story, planned, noise, is_void=is_void)
             ledger.append(EntryKind.PLAN, plan_of(planned))
             entry = admitted(

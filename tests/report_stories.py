@@ -54,6 +54,7 @@ STORIES: Mapping[str, Story] = MappingProxyType(
             is_revealed=False,
             rejections=("a replay: its nonce is that of block 3 attempt 1",),
         ),
+        "all-void": a_story(blocks=6, void_blocks=tuple(range(1, 9)), attempts=0, looks_taken=0),
         "half-way": a_story(
             looks=2, blocks=16, looks_taken=1, noise=0.03, times={(TREATMENT, "cpu"): 393_000}
         ),

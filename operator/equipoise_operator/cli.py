@@ -6,11 +6,11 @@ together and turns errors into one message and an exit code.
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-import click
 import typer
 
 from equipoise_operator.campaign_faults import FaultyFileError
@@ -40,8 +40,26 @@ app = typer.Typer(
     epilog=explained(),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, plan, lint, status, report, verify, compare, export, version):
-    app.command(short_help=(command.__doc__ or "").partition("\n")[0], epilog=explained())(command)
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an exit code of its own for Ctrl-C, wherever it is hit."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: object, **options: object) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            terminal.err().print("Interrupted.")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+    return wrapped
+
+
+for each in (run, plan, lint, status, report, verify, compare, export, version):
+    app.command(short_help=(each.__doc__ or "").partition("\n")[0], epilog=explained())(
+        _interruptible(each)
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(given, standalone_mode=False)
+        app(given)
+    except SystemExit as ended:
+        # typer's own way to end: help, wrong usage, and the code that a command chose.
+        return ended.code if isinstance(ended.code, int) else ExitCode.DONE
     except FaultyFileError as error:
         faults.show(error, Output.JSON if _wants_json(given) else Output.TEXT)
         return ExitCode.USAGE
@@ -63,13 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, ExitCode.USAGE)
     except (OperatorError, ProtocolError) as error:
         return _failed(error, ExitCode.ERROR)
-    except click.ClickException as error:
-        error.show()
-        return ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
-        terminal.err().print("Interrupted.")
-        return ExitCode.INTERRUPTED
-    return int(code or ExitCode.DONE)
+    return ExitCode.DONE
 
 
 def _failed(error: Exception, code: ExitCode) -> ExitCode:

@@ -41,14 +41,11 @@ def figure(quantity: AnchorQuantity, walls: Sequence[Wall]) -> int:
 
     The best, because interruptions and small shapes only make it worse.
     """
-    match quantity:
-        case AnchorQuantity.COPY_BANDWIDTH:
-            best = max(wall.copy_bytes_per_second for wall in walls)
-        case AnchorQuantity.MATMUL_RATE:
-            best = max(wall.matmul_operations_per_second for wall in walls)
-        case AnchorQuantity.NO_OP_TIME:
-            best = min(wall.no_op_nanoseconds for wall in walls)
-    return best
+    return {
+        AnchorQuantity.COPY_BANDWIDTH: max(wall.copy_bytes_per_second for wall in walls),
+        AnchorQuantity.MATMUL_RATE: max(wall.matmul_operations_per_second for wall in walls),
+        AnchorQuantity.NO_OP_TIME: min(wall.no_op_nanoseconds for wall in walls),
+    }[quantity]
 
 
 def is_reproduced(anchor: Anchor, found: int) -> bool:

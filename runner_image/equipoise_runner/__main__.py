@@ -4,8 +4,8 @@ bench     the side of the candidate: template, sandboxes, arms (`bench.launcher`
 collect   the trusted side: inputs, reference, outside clock, record (`collector.session`)
 local     both on this machine (`local`)
 
-Exit codes: 0 a record was written, whatever it says; 2 wrong arguments; 3 no record, for a reason that
-stands on standard error; 128 + n ended by signal n.
+Exit codes: 0 a record was written, whatever it says; 2 wrong arguments; 3 no record, for a reason
+that stands on standard error; 128 + n ended by signal n.
 """
 
 from __future__ import annotations
@@ -59,15 +59,21 @@ def _parser() -> argparse.ArgumentParser:
     local.add_argument(
         "--serve",
         action="store_true",
-        help="read assignments from standard input, one line of JSON each, and answer each with a line",
+        help="read assignments from standard input, a line of JSON each; answer each with a line",
     )
     return parser
 
 
 def _add_assignment(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    parser.add_argument("--planned-block", type=Path, required=required, help="PlannedBlock as JSON")
-    parser.add_argument("--record-key-file", type=Path, required=required, help="64 hexadecimal digits")
-    parser.add_argument("--output", type=Path, required=required, help="where the sealed record goes")
+    parser.add_argument(
+        "--planned-block", type=Path, required=required, help="PlannedBlock as JSON"
+    )
+    parser.add_argument(
+        "--record-key-file", type=Path, required=required, help="64 hexadecimal digits"
+    )
+    parser.add_argument(
+        "--output", type=Path, required=required, help="where the sealed record goes"
+    )
 
 
 def _bench(chosen: argparse.Namespace) -> None:

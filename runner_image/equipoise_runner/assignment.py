@@ -1,6 +1,7 @@
-"""Reads what a collector is asked to do: a planned block, its record key, and where the record goes.
+"""Reads what a collector is asked: a planned block, its record key, where the record goes.
 
-Used by `collect` and `local`. Paths or, over a pipe that no candidate can read, the values themselves.
+Used by `collect` and `local`. Paths or, over a pipe that no candidate can read, the values
+themselves.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ def from_line(line: str) -> Assignment:
     try:
         fields = json.loads(line)
         planned, output = fields["plannedBlock"], Path(fields["output"])
-        content = Path(planned).read_bytes() if isinstance(planned, str) else json.dumps(planned).encode()
+        content = (
+            Path(planned).read_bytes() if isinstance(planned, str) else json.dumps(planned).encode()
+        )
         key = fields.get("recordKey") or Path(fields["recordKeyFile"]).read_text().strip()
     except (ValueError, KeyError, TypeError, OSError) as fault:
         raise RunnerFault(
-            f"an assignment is one line of JSON with plannedBlock, recordKeyFile and output: {fault}"
+            f"expected a line of JSON with plannedBlock, recordKeyFile and output: {fault}"
         ) from fault
     return _checked(content, key, output)
 
@@ -61,7 +64,9 @@ def from_line(line: str) -> Assignment:
 def _checked(planned: bytes, key: str, output: Path) -> Assignment:
     try:
         return Assignment(
-            PlannedBlock.model_validate_json(planned), TypeAdapter(HexKey).validate_python(key), output
+            PlannedBlock.model_validate_json(planned),
+            TypeAdapter(HexKey).validate_python(key),
+            output,
         )
     except ValidationError as fault:
         raise RunnerFault(f"not a planned block, or not a record key: {fault}") from fault

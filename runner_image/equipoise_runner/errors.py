@@ -1,8 +1,9 @@
 """The errors of the runner.
 
-`RunnerFault` is our own failure or the machine's: it breaks a block off. `RunEnded` says that an arm's
-run can't go on because of what the arm did; the session turns it into data (`RunStatus`), so it never
-leaves the collector. `EnvironmentFault` of the `environment` module says that a class doesn't fit here.
+`RunnerFault` is our own failure or the machine's: it breaks a block off. `RunEnded` says that an
+arm's run can't go on because of what the arm did; the session turns it into data (`RunStatus`), so
+it never leaves the collector. `EnvironmentFault` of the `environment` module says that a class
+doesn't fit here.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ LONGEST_QUOTE = 1_000
 """Characters of the candidate's own words that a message may carry."""
 
 
-class RunnerFault(Exception):
+class RunnerFault(Exception):  # noqa: N818 - the machine or the installation is at fault
     """An infrastructure failure; the message says what was expected and what to do."""
 
 
-class RunEnded(Exception):  # noqa: N818: it is an outcome, not an error of ours
+class RunEnded(Exception):  # noqa: N818 - it is an outcome, not an error of ours
     """An arm's run that didn't complete."""
 
     def __init__(self, status: RunStatus, message: str, *, quote: bytes = b"") -> None:

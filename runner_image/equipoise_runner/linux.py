@@ -1,7 +1,7 @@
 """System calls of Linux that Python 3.11 doesn't offer, through the C library.
 
-Used by both sides: the collector makes itself unreadable, the bench builds its sandboxes. Each function
-is one call with its error turned into OSError; nothing here decides when to use it.
+Used by both sides: the collector makes itself unreadable, the bench builds its sandboxes. Each
+function is one call with its error turned into OSError; nothing here decides when to use it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MNT_DETACH = 0x2
 
 
 def prctl(option: int, argument: int = 0, *rest: int) -> None:
-    """prctl(2)."""
+    """Set an attribute of this process or thread."""
     arguments = [ctypes.c_ulong(value) for value in (argument, *rest, 0, 0, 0)[:4]]
     _checked(_LIBC.prctl(option, *arguments), f"prctl({option})")
 
@@ -48,7 +48,7 @@ def die_with_parent() -> None:
 
 
 def forbid_inspection() -> None:
-    """Keep processes of the same user from reading this one's memory, environment and descriptors."""
+    """Keep processes of the same user from reading this one's memory and environment."""
     prctl(PR_SET_DUMPABLE, 0)
 
 
@@ -68,12 +68,12 @@ def renounce_privileges() -> None:
 
 
 def unshare(flags: int) -> None:
-    """unshare(2): namespaces of our own."""
+    """Have namespaces of our own."""
     _checked(_LIBC.unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, *, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
+    """Mount, bind or remount."""
     result = _LIBC.mount(
         *(source.encode(), target.encode(), kind.encode() or None),
         *(ctypes.c_ulong(flags), options.encode() or None),
@@ -82,7 +82,7 @@ def mount(source: str, target: str, *, kind: str = "", flags: int = 0, options: 
 
 
 def unmount(target: str) -> None:
-    """umount2(2), detached: whatever still holds files there keeps them."""
+    """Take a mount away; whatever still holds files there keeps them (umount2(2), detached)."""
     _checked(_LIBC.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
 
 
@@ -90,13 +90,13 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 
 
 def pivot_root(new: str, old: str) -> None:
-    """pivot_root(2): `new` becomes `/`, what was `/` appears at `old`."""
+    """Make `new` the root; what was `/` appears at `old` (pivot_root(2))."""
     number = _PIVOT_ROOT[os.uname().machine]
     _checked(_LIBC.syscall(number, new.encode(), old.encode()), f"pivot_root({new})")
 
 
 def system_call(number: int, *arguments: int, what: str) -> int:
-    """syscall(2) with integers (and addresses) as arguments."""
+    """Make any call, integers and addresses as arguments (syscall(2))."""
     return _checked(_LIBC.syscall(number, *map(ctypes.c_long, arguments)), what)
 
 

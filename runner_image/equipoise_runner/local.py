@@ -1,8 +1,8 @@
 """Measures blocks on this machine: starts a launcher, is the collector itself, stops everything.
 
-Called by `__main__` (`local`). The launcher is another process, started anew where the next block needs
-another environment; the connection is a socket pair, so there is no path that a candidate could find.
-No process outlives this one: the launcher ends when the connection does.
+Called by `__main__` (`local`). The launcher is another process, started anew where the next block
+needs another environment; the connection is a socket pair, so there is no path that a candidate
+could find. No process outlives this one: the launcher ends when the connection does.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def measure(assignments: Iterable[Assignment], *, cache: Path | None) -> Iterato
     try:
         for assignment in assignments:
             planned = assignment.planned
-            if bench is not None and (bench.needs != needs(planned) or bench.process.poll() is not None):
+            if bench is not None and (
+                bench.needs != needs(planned) or bench.process.poll() is not None
+            ):
                 bench.stop()
                 bench = None
             bench = bench or Bench.start(planned, cache=cache)
@@ -124,10 +126,10 @@ def measure(assignments: Iterable[Assignment], *, cache: Path | None) -> Iterato
 
 
 def serve(lines: IO[str], answers: IO[str], *, cache: Path | None) -> None:
-    """Measure blocks as their assignments come in, one line of JSON each; answer each with one line.
+    """Measure blocks as assignments come in, a line of JSON each; answer each with a line.
 
-    The answer is `{"output": PATH}` or, where no record could be made, `{"fault": WORDS}`; the template
-    is kept from block to block while the environment stays the same.
+    The answer is `{"output": PATH}` or, where no record could be made, `{"fault": WORDS}`; the
+    template is kept from block to block while the environment stays the same.
     """
     waiting = iter(lines)
     while True:

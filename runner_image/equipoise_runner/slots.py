@@ -1,8 +1,9 @@
 """Tensors in memory that collector and arm share: one slot for each input, one for the output.
 
 The collector makes the memory and writes inputs; the arm's process maps it and uses the inputs in
-place, so that what a candidate changes is seen. Sealed against resizing: a candidate that cut the file
-short would otherwise kill the collector with SIGBUS. Slots hold raw bytes; any content is valid.
+place, so that what a candidate changes is seen. Sealed against resizing: a candidate that cut the
+file short would otherwise kill the collector with SIGBUS. Slots hold raw bytes; any content is
+valid.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ DTYPE_NAMES = {str(dtype).removeprefix("torch."): dtype for dtype in DTYPES}
 
 PAGE = 4_096
 STAGGER = 320
-"""Bytes by which each slot is shifted against the last one, five cache lines: slots that all began on a
-page would share their low address bits, and loads would wait for unrelated stores (4K aliasing)."""
+"""Bytes by which each slot is shifted against the last one, five cache lines: slots that all began
+on a page would share their low address bits, and loads would wait for unrelated stores (4K
+aliasing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,16 @@ def places(inputs: Sequence[Meta], output: Meta) -> tuple[TensorPlace, ...]:
         RunnerFault: more inputs or dimensions than a message holds, or a dtype that has no code.
     """
     if len(inputs) > MOST_INPUTS:
-        raise RunnerFault(f"the problem has {len(inputs)} inputs, at most {MOST_INPUTS} can be measured")
+        raise RunnerFault(
+            f"the problem has {len(inputs)} inputs, at most {MOST_INPUTS} can be measured"
+        )
     laid = []
     offset = 0
     for index, meta in enumerate((*inputs, output)):
         if meta.dtype not in DTYPES or len(meta.dimensions) > MOST_DIMENSIONS:
             raise RunnerFault(
-                f"tensor {index} is {meta.dtype} with {len(meta.dimensions)} dimensions; expected one of"
-                f" {', '.join(DTYPE_NAMES)} with at most {MOST_DIMENSIONS}"
+                f"tensor {index} is {meta.dtype} with {len(meta.dimensions)} dimensions, expected"
+                f" one of {', '.join(DTYPE_NAMES)} with at most {MOST_DIMENSIONS}"
             )
         begin = offset + index * STAGGER
         laid.append(TensorPlace(DTYPES.index(meta.dtype), meta.dimensions, begin))

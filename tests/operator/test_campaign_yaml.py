@@ -73,13 +73,7 @@ def test_a_file_that_is_too_large_is_not_parsed() -> None:
 
 def test_a_path_leads_to_its_line_or_to_the_nearest_part_above() -> None:
     documents = campaign_yaml.read(
-        b"spec:\n"
-        b"  comparisons:\n"
-        b"  - name: x\n"
-        b"    arms:\n"
-        b"    - {name: y}\n"
-        b"  labels:\n"
-        b"    a.b/c: 1\n"
+        b"spec:\n  comparisons:\n  - name: x\n    arms:\n    - {name: y}\n  labels:\n    a.b/c: 1\n"
     )
     assert documents.position(0, "spec.comparisons[0].name") == Position(3, 5)
     assert documents.position(0, "spec.comparisons[0].arms[0].role") == Position(5, 7)

@@ -13,9 +13,7 @@ from equipoise_protocol.spec import Metadata, NodeClass, NodeClassSpec, Requirem
 from equipoise_protocol.vocabulary import IsaCap
 
 AVX2_ONLY = Capability(flags=frozenset({"avx2", "fma"}), cpus=2)
-AVX512 = Capability(
-    flags=AVX2_ONLY.flags | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}, cpus=2
-)
+AVX512 = Capability(flags=AVX2_ONLY.flags | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}, cpus=2)
 
 
 def a_class(**change: object) -> NodeClass:
@@ -60,9 +58,7 @@ def test_a_fallback_that_the_machine_can_t_give_either_is_refused() -> None:
 
 
 def test_too_few_cpus_are_named() -> None:
-    four = a_class(
-        environment=Environment(threads=4), requirements=Requirements(logical_cpus=4)
-    )
+    four = a_class(environment=Environment(threads=4), requirements=Requirements(logical_cpus=4))
     with pytest.raises(UsageError, match="2 of 4 CPUs"):
         registered_class(four, AVX512)
 

@@ -46,7 +46,10 @@ def test_a_second_pilot_block_tells_what_the_others_take() -> None:
 
 
 def test_each_drill_costs_an_attempt() -> None:
-    drills = (Drill(defect=Defect.CPU_NEIGHBOUR, block=2), Drill(defect=Defect.CPU_NEIGHBOUR, block=4))
+    drills = (
+        Drill(defect=Defect.CPU_NEIGHBOUR, block=2),
+        Drill(defect=Defect.CPU_NEIGHBOUR, block=4),
+    )
     quiet = predict(a_spec(), [a_pilot(a_block())], start_seconds=0.0)
     drilled = predict(
         a_spec(design=a_design(drills=drills)), [a_pilot(a_block())], start_seconds=0.0

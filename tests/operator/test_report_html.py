@@ -164,7 +164,7 @@ def test_every_figure_of_a_verdict_stands_in_verdicts_json(name: str) -> None:
     allowed = verdict_numbers(story(name))
     articles = tree(name).all("article")
     figures = [one for article in articles for one in article.all("data")]
-    assert figures or name == "unjudged"
+    assert figures or name in {"unjudged", "all-void"}
     for figure in figures:
         assert float(figure.attributes["value"]) in allowed
 
@@ -346,6 +346,14 @@ def test_a_record_that_the_ledger_refused_is_listed_with_its_reason() -> None:
 
 def test_a_quiet_campaign_says_that_nothing_was_left_out() -> None:
     assert "Nothing: 14 attempts were planned" in tree("improvement").text
+
+
+def test_where_all_is_void_nothing_is_drawn_and_everything_is_listed() -> None:
+    root = tree("all-void")
+    assert not root.all("svg")
+    assert "All 8 attempts so far are void" in root.text
+    (table,) = root.all("details", of_class="bench")[0].all("table")
+    assert len(table.all("tr", of_class="void")) == 8
 
 
 def test_a_look_that_is_not_the_last_says_so() -> None:

@@ -181,7 +181,9 @@ def test_a_look_is_due_only_when_every_question_has_its_blocks() -> None:
     assert next_action(registration, without_last, seconds_left=1.0) == MeasureBlock(
         BlockKey(8, "second", "wide"), 1
     )
-    assert next_action(registration, LedgerState(tuple(everything)), seconds_left=1.0) == TakeLook(1)
+    assert next_action(registration, LedgerState(tuple(everything)), seconds_left=1.0) == TakeLook(
+        1
+    )
 
 
 def test_a_look_that_was_written_down_by_half_is_taken_again() -> None:

@@ -2,8 +2,8 @@
 
 Run by hand, `python tests/performance/false_positives.py`; decision 0008 quotes its tables. The
 first one simulates honest blocks of three arms in the weather of `tests/jitter.py` and counts
-findings by bound, with the largest use of each bound (1 would be a finding). The second one lets one
-arm cheat, each way in several strengths, and counts how often it is found.
+findings by bound, with the largest use of each bound (1 would be a finding). The second one lets
+one arm cheat, each way in several strengths, and counts how often it is found.
 """
 
 from __future__ import annotations

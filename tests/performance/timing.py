@@ -1,7 +1,7 @@
 """The runner beside `torch.utils.benchmark` and pyperf on the same kernel, in one run.
 
-    python tests/performance/timing.py              # 12 rounds, about half an hour; a quiet machine
-    python tests/performance/timing.py --quick      # 2 rounds: does it work? Its figures mean nothing
+    python tests/performance/timing.py           # 12 rounds, about half an hour; a quiet machine
+    python tests/performance/timing.py --quick   # 2 rounds: does it work? Figures mean nothing
 
 Prints Markdown tables and writes them, after each round, to `tests/performance/timing.md` (not with
 `--quick`). Goals stand in `thresholds.yaml`; with `--check` the exit code is 1 if one is not met.
@@ -52,11 +52,11 @@ import numpy as np
 # Run as a program, this folder's parent is not on the path; `peers` is imported as in the tests.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from equipoise_operator.local.runner_process import Runners  # noqa: E402
-from equipoise_runner import environment  # noqa: E402
-from performance.peers import goals, tables  # noqa: E402
-from performance.peers.blocks import Block, Instrument, NoFiguresError  # noqa: E402
-from performance.peers.rounds import Bench, WholeRound  # noqa: E402
+from equipoise_operator.local.runner_process import Runners
+from equipoise_runner import environment
+from performance.peers import goals, tables
+from performance.peers.blocks import Block, Instrument, NoFiguresError
+from performance.peers.rounds import Bench, WholeRound
 
 HERE = Path(__file__).parent
 CAMPAIGN = HERE / "timing.yaml"
@@ -101,7 +101,7 @@ def document(
     machine, software = pilot.provenance.machine, pilot.provenance.software
     yield "# The runner beside its peers"
     yield ""
-    yield f"    python {' '.join([Path(__file__).relative_to(HERE.parents[1]).as_posix(), *sys.argv[1:]])}"
+    yield f"    {' '.join(['python tests/performance/timing.py', *sys.argv[1:]])}"
     yield ""
     yield (
         f"{len(rounds)} rounds, {chosen.pyperf_processes} pyperf processes an arm. Machine:"

@@ -45,6 +45,12 @@ def test_a_machines_figure_is_the_best_over_the_shapes(
     assert anchors.figure(quantity, WALLS) == figure
 
 
+@pytest.mark.parametrize("quantity", AnchorQuantity)
+def test_every_quantity_has_a_figure_and_a_unit(quantity: AnchorQuantity) -> None:
+    assert anchors.figure(quantity, WALLS) > 0
+    assert anchors.UNITS[quantity]
+
+
 @pytest.mark.parametrize(
     ("found", "reproduced"),
     # 10 % of 1000 either way, edges included

@@ -1,8 +1,8 @@
 """Starts a command as an ordinary user in a container's kind of view, from root.
 
-Called by the runner's tests as `python as_ordinary_user.py USER FOLDER COMMAND...`. The interpreter of a
-root installation often lies where other users can't go; in the view it can be read. FOLDER is shown,
-writable, at its own path.
+Called by the runner's tests as `python as_ordinary_user.py USER FOLDER COMMAND...`. The interpreter
+of a root installation often lies where other users can't go; in the view it can be read. FOLDER is
+shown, writable, at its own path.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import sys
 from pathlib import Path
 
-import equipoise_protocol.block  # noqa: F401: its folder is part of the view
-import torch  # noqa: F401: likewise
+import torch  # noqa: F401 - likewise
+
+import equipoise_protocol.block  # noqa: F401 - its folder is part of the view
 from equipoise_runner import linux
 from equipoise_runner.bench import needed, view
 
@@ -28,7 +29,8 @@ def main() -> None:
     folders = needed.interpreter()
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
-    # A mount that hangs nowhere until the view, which leaves everything else behind, has been entered.
+    # A mount that hangs nowhere until the view, which leaves everything else behind, has been
+    # entered.
     shared = linux.system_call(OPEN_TREE, HERE, _text(folder), CLONE, what="open_tree")
     view.enter(user, folders=folders, room=4 << 30, prepared=None, held_out=None)
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,10 +43,10 @@ def main() -> None:
     linux.renounce_privileges()
     os.environ["HOME"] = "/scratch"
     os.chdir(folder)
-    os.execv(command[0], command)
+    os.execv(command[0], command)  # noqa: S606 - there is no shell to want
 
 
-_kept = []
+_kept: list[ctypes.Array[ctypes.c_char]] = []
 
 
 def _text(path: Path | str) -> int:

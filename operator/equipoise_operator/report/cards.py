@@ -82,11 +82,17 @@ class Card:
     look: str
 
 
-def card(question: Question, *, rule: Decision) -> Card:
-    """The card of a question, judged or not."""
+def card(question: Question, *, rule: Decision, blocks: int) -> Card:
+    """The card of a question, judged or not.
+
+    Args:
+        question: with its records and its last verdict.
+        rule: the registered one.
+        blocks: registered for the estimate.
+    """
     verdict = question.verdict
     if verdict is None:
-        return _waiting(question)
+        return _waiting(question, blocks=blocks)
     headline, caption = _headline(verdict, rule)
     return Card(
         comparison=verdict.comparison,
@@ -138,7 +144,7 @@ def written(kind: VerdictKind, given: Ratio | None, *, margin: int) -> str:
     return f"{shown.estimate}{sentence.TIMES} ({shown.interval})"
 
 
-def _waiting(question: Question) -> Card:
+def _waiting(question: Question, *, blocks: int) -> Card:
     valid = sum(one.digest in question.counting for one in question.records)
     return Card(
         comparison=question.comparison.name,
@@ -154,7 +160,7 @@ def _waiting(question: Question) -> Card:
         headline="",
         caption=(),
         strawman=(),
-        facts=(Fact("Blocks", (f"{valid} so far",)),),
+        facts=(Fact("Blocks", (f"{valid} of {blocks} so far",)),),
         ratios=(),
         refusals=(),
         look="no look yet",

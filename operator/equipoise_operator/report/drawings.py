@@ -150,7 +150,8 @@ def _pairs(page: Page, bench: Bench, *, key: str) -> Drawing:
         )
         for row in rows
     )
-    if not any(one.treatment_seconds or one.baseline_seconds for one in attempts):
+    timed = [one for one in attempts if one.treatment_seconds or one.baseline_seconds]
+    if all(one.is_void for one in timed):
         return NOTHING
     verdict = bench.question.verdict
     given = verdict.honest_ratio if verdict is not None else None

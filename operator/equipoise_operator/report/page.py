@@ -62,6 +62,7 @@ class Bench:
     treatment: str
     baseline: str
     attempts: tuple[AttemptLine, ...]
+    is_all_void: bool
     letters: str
     """Which letter stands for which arm."""
     spreads: tuple[ArmLine, ...]
@@ -113,7 +114,9 @@ def page(data: ReportData) -> Page:
     """Everything that the report shows."""
     spec = data.registration.spec
     questions = data.questions()
-    shown = tuple(cards.card(one, rule=spec.decision) for one in questions)
+    shown = tuple(
+        cards.card(one, rule=spec.decision, blocks=spec.design.blocks) for one in questions
+    )
     return Page(
         data=data,
         campaign=data.registration.campaign,
@@ -149,6 +152,7 @@ def _bench(question: Question, card: Card, *, cap: int) -> Bench:
     verdict = question.verdict
     names = (arm.name for arm in question.comparison.arms)
     letters = dict(zip(names, ascii_uppercase, strict=False))
+    rows = bench.block_rows(question)
     cvs = verdict.cross_run_cv if verdict is not None else {}
     headroom = verdict.headroom if verdict is not None else None
     return Bench(
@@ -156,7 +160,8 @@ def _bench(question: Question, card: Card, *, cap: int) -> Bench:
         question=question,
         treatment=question.treatment,
         baseline=question.honest_baseline or "no honest baseline",
-        attempts=tuple(_attempt(row, letters) for row in bench.block_rows(question)),
+        attempts=tuple(_attempt(row, letters) for row in rows),
+        is_all_void=all(row.is_void for row in rows),
         letters=", ".join(f"{letter} {arm}" for arm, letter in letters.items()),
         spreads=tuple(
             ArmLine(

@@ -92,7 +92,7 @@ def _facts(
             _distinct(
                 f"{one.governor}, {sentence.rate(one.frequency_khz * 1e3, 'Hz')}"
                 if one.frequency_khz
-                else f"{one.governor}, frequency unreadable"
+                else one.governor
                 for one in machines
             ),
         ),

@@ -1,8 +1,8 @@
 """The harness inside an arm's process: loads the artefact, answers calls, claims times.
 
-Runs in a process forked from the template for one run, inside its sandbox. Everything here is within
-the candidate's reach once its file has been loaded; the collector believes none of it. The null arm
-goes the same way with a module of ours.
+Runs in a process forked from the template for one run, inside its sandbox. Everything here is
+within the candidate's reach once its file has been loaded; the collector believes none of it. The
+null arm goes the same way with a module of ours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RECOMPILATIONS = 64
 """Shapes that a compiled module may be specialised for: more than a block has."""
 
 
-class CannotGoOn(Exception):  # noqa: N818: told to the collector, then the process ends
+class CannotGoOn(Exception):  # noqa: N818 - told to the collector, then the process ends
     """What the collector is told before the process ends."""
 
     def __init__(self, failure: Failure, words: str) -> None:
@@ -85,12 +85,14 @@ def _loaded(request: Request, reported: dict[str, str]) -> tuple[Called, calls.R
         dtype = slots.DTYPE_NAMES[request.dtype]
         module: Called = problem.build(model, seed=request.init_seed).to(dtype)
     except BaseException as fault:
-        raise CannotGoOn(_kind(fault, otherwise=Failure.LOAD), kernel_problem.describe(fault)) from fault
+        raise CannotGoOn(
+            _kind(fault, otherwise=Failure.LOAD), kernel_problem.describe(fault)
+        ) from fault
     if request.mode is KernelMode.COMPILE:
         name = f"compiled {name}"
-        # One specialisation a shape: the default would turn to dynamic shapes at the second one, and
-        # which code a shape gets would then depend on the order of shapes.
-        torch._dynamo.config.recompile_limit = RECOMPILATIONS  # noqa: SLF001: its documented place
+        # One specialisation a shape: the default would turn to dynamic shapes at the second one,
+        # and which code a shape gets would then depend on the order of shapes.
+        torch._dynamo.config.recompile_limit = RECOMPILATIONS  # noqa: SLF001 - its documented place
         module = torch.compile(module, dynamic=False)
     return module, readback.ready(
         module=name,
@@ -107,7 +109,7 @@ def _null(request: Request, reported: dict[str, str]) -> tuple[Called, calls.Rea
 
 
 def _answer(place: Place, *, called: Called, compiles: bool) -> None:
-    """Answer messages. The collector judges by what it sees; only the order of steps matters here."""
+    """Answer messages; only the order of steps matters, the collector judges by what it sees."""
     connection = place.connection
     receive, send = connection.recv_into, connection.send
     message = bytearray(calls.Show.layout.size + 1)
@@ -154,7 +156,8 @@ def _place(output: object, slot: torch.Tensor) -> None:
     if type(output) is not torch.Tensor:
         kind = type(output)
         raise CannotGoOn(
-            Failure.FORM, f"the output is a {kind.__module__}.{kind.__qualname__}, not a torch.Tensor"
+            Failure.FORM,
+            f"the output is a {kind.__module__}.{kind.__qualname__}, not a torch.Tensor",
         )
     if (output.dtype, output.shape, output.device, output.layout) != (
         *(slot.dtype, slot.shape, slot.device),
@@ -162,8 +165,9 @@ def _place(output: object, slot: torch.Tensor) -> None:
     ):
         raise CannotGoOn(
             Failure.FORM,
-            f"the output is {output.dtype} {tuple(output.shape)} {output.layout} on {output.device},"
-            f" expected {slot.dtype} {tuple(slot.shape)} {torch.strided} on {slot.device}",
+            f"the output is {output.dtype} {tuple(output.shape)} {output.layout} on"
+            f" {output.device}, expected {slot.dtype} {tuple(slot.shape)} {torch.strided} on"
+            f" {slot.device}",
         )
     slot.copy_(output)
 

@@ -1,7 +1,7 @@
 """Which processes belong to a run, and how they are ended.
 
-Called by the supervisor when a run ends, and by the launcher if a supervisor itself was ended. Reads
-`/proc` as the machine has it; a process that ends between two looks is simply gone.
+Called by the supervisor when a run ends, and by the launcher if a supervisor itself was ended.
+Reads `/proc` as the machine has it; a process that ends between two looks is simply gone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def descendants(ancestor: int) -> frozenset[int]:
     found: set[int] = set()
     front = [ancestor]
     while front:
-        front = [child for process in front for child in children.get(process, ()) if child not in found]
+        front = [
+            child for process in front for child in children.get(process, ()) if child not in found
+        ]
         found.update(front)
     return frozenset(found)
 
@@ -52,7 +54,8 @@ def of_user(user: int) -> frozenset[int]:
 def end_all(living: Callable[[], frozenset[int]]) -> bool:
     """Kill whatever `living` names until it names nothing; whether that was reached.
 
-    Stopped first and killed then, so that a process that forks as fast as it can doesn't outrun this.
+    Stopped first and killed then, so that a process that forks as fast as it can doesn't outrun
+    this.
     """
     for _ in range(ROUNDS):
         processes = living()
@@ -75,7 +78,7 @@ def reap() -> None:
 
 
 def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208: names alone
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 - names alone
 
 
 def _state_and_parent(process: int) -> tuple[str, int] | None:

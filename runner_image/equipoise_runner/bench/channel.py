@@ -33,7 +33,7 @@ class HasFileDescriptor(Protocol):
         ...
 
 
-class Closed(Exception):  # noqa: N818: an event, which the caller turns into a status
+class Closed(Exception):  # noqa: N818 - an event, which the caller turns into a status
     """The other side has gone."""
 
 

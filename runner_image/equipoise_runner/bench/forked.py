@@ -1,7 +1,7 @@
 """Forks children that never come back into their parent's code.
 
-Used by launcher, supervisor and reaper. A fork without exec keeps the template's imports, which is the
-point; the price is that a child must not run its parent's clean-up.
+Used by launcher, supervisor and reaper. A fork without exec keeps the template's imports, which is
+the point; the price is that a child must not run its parent's clean-up.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NoReturn
 
 
 def child(body: Callable[[], object], *, quiet: bool = False) -> int:
-    """Fork; run `body` in the child, which ends with 0, or with 1 where `body` fails. The child's id.
+    """Run `body` in a forked child, which ends with 0, or with 1 where it fails; the child's id.
 
     `quiet`: a failure is an answer, so say nothing on standard error.
     """
     process = os.fork()
-    if process:
-        return process
-    _end_with(body, quiet=quiet)
+    if not process:
+        _end_with(body, quiet=quiet)
+    return process
 
 
 def _end_with(body: Callable[[], object], *, quiet: bool) -> NoReturn:
@@ -31,7 +31,7 @@ def _end_with(body: Callable[[], object], *, quiet: bool) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
         body()
         code = 0
-    except BaseException as fault:  # noqa: BLE001: nothing may pass; it would run the parent's code
+    except BaseException as fault:  # noqa: BLE001 - nothing may pass; it would run the parent's code
         if not quiet:
             sys.stderr.write(f"equipoise: {type(fault).__name__}: {fault}\n")
             sys.stderr.flush()

@@ -1,8 +1,9 @@
 """What an ordinary user's arm may touch of the file system, by Landlock (Linux 5.13 and later).
 
-Applied in the arm's process where the run has no mount namespace. Without it a candidate of the same
-user could read that user's home, the ledger and earlier results, or write where a later run looks.
-Later kernels also confine TCP, signals and abstract sockets; what the running one knows is used.
+Applied in the arm's process where the run has no mount namespace. Without it a candidate of the
+same user could read that user's home, the ledger and earlier results, or write where a later run
+looks. Later kernels also confine TCP, signals and abstract sockets; what the running one knows is
+used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 READ = EXECUTE | READ_FILE | READ_DIR
 DEVICE = READ_FILE | WRITE_FILE
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""File rights that each version of the interface knows: execute to make_sym, refer, truncate, ioctl_dev."""
+"""File rights that each version of the interface knows: execute to make_sym, refer, truncate,
+ioctl_dev."""
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15
 """Rights that a rule for a single file may hold."""
 NETWORK = 3
@@ -41,7 +43,9 @@ def version() -> int:
         return 0
 
 
-def restrict(*, readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path]) -> None:
+def restrict(
+    *, readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path]
+) -> None:
     """Allow these folders and files, and nothing else, from now on; `no_new_privs` must be set.
 
     Raises:

@@ -1,7 +1,7 @@
-"""The launcher: loads the template, then forks a supervisor for each run that the collector asks for.
+"""The launcher: loads the template, then forks a supervisor for each run that it is asked for.
 
-Called by `__main__` (`bench`). It holds no secret: neither seed nor answer nor time ever reaches it. It
-never reads what an arm writes. When the collector goes away it ends whatever runs, and ends.
+Called by `__main__` (`bench`). It holds no secret: neither seed nor answer nor time ever reaches
+it. It never reads what an arm writes. When the collector goes away it ends whatever runs, and ends.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:
         shut(received.descriptors)
         raise Garbled(f"Start came with {len(received.descriptors)} descriptors")
     # Imported by the template, after torch's variables.
-    from equipoise_runner.bench.supervisor import Run, supervise  # noqa: PLC0415
+    from equipoise_runner.bench.entry import Run  # noqa: PLC0415
+    from equipoise_runner.bench.supervisor import supervise  # noqa: PLC0415
 
     process = forked.child(
         lambda: supervise(
             collector,
-            start,
-            run=Run(*received.descriptors),
+            Run(start.task, *received.descriptors),
             template=template,
             sandbox=sandbox.for_run(start.number),
         )
@@ -74,6 +74,7 @@ def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:
     code = os.waitstatus_to_exitcode(status)
     if code:
         cleared = census.end_all(lambda: census.descendants(os.getpid()))
-        words = f"the run's supervisor ended with {code}; its processes are {'' if cleared else 'not '}gone"
+        left = "are gone" if cleared else "can't be ended"
+        words = f"the run's supervisor ended with {code}; its processes {left}"
         with contextlib.suppress(Closed):
             collector.send(control.Fault(words.encode()[:LONGEST_WORDS]))

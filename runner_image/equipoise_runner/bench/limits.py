@@ -14,8 +14,8 @@ FEWEST_PROCESSES = 512
 """Threads count, too: a compiler with its workers needs a few dozen, a fork bomb thousands."""
 PROCESSES_A_THREAD = 4
 SHARE_OF_MEMORY = 0.5
-"""Of the memory that is available when a run starts: an arm that wants more gets an error of its own
-before the machine's memory runs out and takes the collector with it."""
+"""Of the memory that is available when a run starts: an arm that wants more gets an error of its
+own before the machine's memory runs out and takes the collector with it."""
 OUT_OF_MEMORY_SCORE = 1_000
 """The kernel's out-of-memory killer takes this process first."""
 
@@ -40,11 +40,11 @@ def apply(*, memory_bytes: int, threads: int, own_user: bool) -> None:
 
 
 def environment(scratch: str) -> dict[str, str]:
-    """Variables that an arm gets beside those of its class: every home and cache in its own scratch."""
+    """Variables of an arm beside those of its class: every home and cache in its own scratch."""
     cache = f"{scratch}/cache"
     return {
         "HOME": f"{scratch}/home",
-        "TMPDIR": f"{scratch}/tmp",
+        "TMPDIR": f"{scratch}/tmp",  # noqa: S108 - below the scratch folder
         "XDG_CACHE_HOME": cache,
         "TORCHINDUCTOR_CACHE_DIR": f"{cache}/inductor",
         "TORCH_EXTENSIONS_DIR": f"{cache}/extensions",
@@ -61,7 +61,8 @@ FOLDERS = ("home", "tmp", "cache")
 def available_memory_bytes() -> int:
     """MemAvailable, or the cgroup's room where that is less."""
     fields = dict(
-        line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        line.split(":", 1)
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     )
     available = int(fields["MemAvailable"].split()[0]) * 1024
     for folder in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")):

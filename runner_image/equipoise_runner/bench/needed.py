@@ -1,7 +1,7 @@
 """Which folders of the machine an arm's process needs to read: the interpreter, torch, a compiler.
 
-Used by both sandboxes; whatever is not named here an arm doesn't see. Homes, the ledger and the output
-folder lie elsewhere or below a folder of which only the named parts are shown.
+Used by both sandboxes; whatever is not named here an arm doesn't see. Homes, the ledger and the
+output folder lie elsewhere or below a folder of which only the named parts are shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN_PACKAGES = ("equipoise_protocol", "equipoise_runner")
 
 def interpreter() -> tuple[Path, ...]:
     """Folders of this interpreter, of torch, and of our own packages, as this process has them."""
-    import torch  # noqa: PLC0415: the template has it; this module must be importable before
+    import torch  # noqa: PLC0415 - the template has it; this module must be importable before
 
     packages = [Path(sys.modules[name].__path__[0]) for name in OWN_PACKAGES]
     prefixes = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
@@ -52,4 +52,6 @@ def outermost(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 def _library_folders() -> list[Path]:
     """Folders of the libraries that this process has loaded."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    return sorted({Path(name).parent for name in re.findall(r"(/\S+\.so[.\d]*)$", maps, re.MULTILINE)})
+    return sorted(
+        {Path(name).parent for name in re.findall(r"(/\S+\.so[.\d]*)$", maps, re.MULTILINE)}
+    )

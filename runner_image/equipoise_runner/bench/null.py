@@ -1,7 +1,8 @@
 """The null arm: the harness around nothing, and the walls of this machine, measured in its process.
 
-Run by the launcher once in each block, in a sandbox like any arm's; no candidate code is ever loaded in
-that process. What its calls take is the harness's own share; what its passes reach is the wall.
+Run by the launcher once in each block, in a sandbox like any arm's; no candidate code is ever
+loaded in that process. What its calls take is the harness's own share; what its passes reach is the
+wall.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import torch
 from equipoise_runner.bench.wire import calls
 
 PASSES = 9
-"""Odd, so that the median is one of them; the copy's rate is the median, the peak the best of all."""
+"""Odd, so that the median is one of them; the copy's rate is the median, the peak the best of
+all."""
 MATMUL_SIZE = 512
 """Large enough to reach the peak rate, small enough (3 MiB) to take milliseconds."""
 NO_OP_CALLS = 201
@@ -48,9 +50,9 @@ class NoOp(torch.nn.Module):
 def walls(weigh: calls.Weigh) -> calls.Walls:
     """The best that this process, pinned and capped like an arm's, reaches for one shape.
 
-    Copy: half of the mandatory bytes read, half written, so that the bytes moved are the mandatory ones;
-    caches as registered. Peak: the fastest single pass over as many bytes among copying, reading and
-    filling, so that no honest kernel moves its mandatory bytes faster.
+    Copy: half of the mandatory bytes read, half written, so that the bytes moved are the mandatory
+    ones; caches as registered. Peak: the fastest single pass over as many bytes among copying,
+    reading and filling, so that no honest kernel moves its mandatory bytes faster.
     """
     elements = max(1, weigh.mandatory_bytes // 8)
     source, target = torch.ones(elements), torch.zeros(elements)

@@ -1,7 +1,7 @@
 """How often the kernel has killed something for want of memory.
 
-Used by the supervisor to name an arm's end. Machine-wide where cgroups don't tell, so that it is only
-asked when an arm was killed by a signal that nobody here sent.
+Used by the supervisor to name an arm's end. Machine-wide where cgroups don't tell, so that it is
+only asked when an arm was killed by a signal that nobody here sent.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The sandbox of an ordinary user: limits, Landlock, system call filter; no user id of its own.
 
-Also of root where namespaces are refused, as in most containers; the run then gets a user id of its own
-if that user can read the interpreter. Either way the grade is `Separation.SAME_USER`, since processes
-and network are shared with the collector's side.
+Also of root where namespaces are refused, as in most containers; the run then gets a user id of its
+own if that user can read the interpreter. Either way the grade is `Separation.SAME_USER`, since
+processes and network are shared with the collector's side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equipoise_runner.bench import census, forked, landlock, limits, needed, oom
 from equipoise_runner.bench.prepared_cache import PreparedCaches, merge
 from equipoise_runner.bench.sandbox import CacheKeys, Left
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108: looked at, not written to
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written to
 KERNEL_FILES = (Path("/proc"), Path("/sys"))
 
 
@@ -83,7 +83,13 @@ class Ordinary:
         linux.renounce_privileges()
         if landlock.version():
             landlock.restrict(
-                readable=(*needed.SYSTEM, *needed.SETTINGS, *self._folders, *KERNEL_FILES, self._place),
+                readable=(
+                    *needed.SYSTEM,
+                    *needed.SETTINGS,
+                    *self._folders,
+                    *KERNEL_FILES,
+                    self._place,
+                ),
                 writable=(Path(self.scratch()),),
                 devices=needed.DEVICES,
             )
@@ -102,7 +108,7 @@ class Ordinary:
             merge(held_out, Path(self.prepared()))
 
     def count(self) -> Left:
-        """Descendants; this user's new objects in /dev/shm. Files can't be told from other programs'."""
+        """Descendants; new objects in /dev/shm. Files can't be told from other programs'."""
         return Left(
             processes=max(0, len(self._living()) - 2),
             shared_memory=len(self._shared() - self._shared_before),
@@ -124,7 +130,9 @@ class Ordinary:
         return gone and not self._place.exists() and not self._shared() - self._shared_before
 
     def _living(self) -> frozenset[int]:
-        return census.descendants(os.getpid()) | (census.of_user(self.user) if self.own_user else frozenset())
+        return census.descendants(os.getpid()) | (
+            census.of_user(self.user) if self.own_user else frozenset()
+        )
 
     def _shared(self) -> frozenset[str]:
         """Names of the run's user's objects in /dev/shm.
@@ -143,7 +151,7 @@ class Ordinary:
 
 
 def can_drop() -> bool:
-    """Whether this process is root and another user could run this interpreter: tried out in a child."""
+    """Whether root may become another user who can read the interpreter: tried in a child."""
     return os.geteuid() == 0 and os.waitpid(forked.child(_try_to_drop, quiet=True), 0)[1] == 0
 
 
@@ -153,4 +161,4 @@ def _try_to_drop() -> None:
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
     for folder in needed.interpreter():
-        os.listdir(folder)  # noqa: PTH208: whether it can be read is all that is asked
+        os.listdir(folder)  # noqa: PTH208 - whether it can be read is all that is asked

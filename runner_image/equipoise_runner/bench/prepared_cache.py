@@ -1,8 +1,9 @@
 """Compile caches that outlive a run, so that not every run compiles anew: one folder for each key.
 
-Used by the launcher (is there one?) and by sandboxes (copy into a run, keep what a preparation wrote).
-A cache is written by a preparation run, which sees throwaway inputs and no block's; what a measured run
-writes is thrown away with its scratch folder. Contents are the candidate's: copied, never read.
+Used by the launcher (is there one?) and by sandboxes (copy into a run, keep what a preparation
+wrote). A cache is written by a preparation run, which sees throwaway inputs and no block's; what a
+measured run writes is thrown away with its scratch folder. Contents are the candidate's: copied,
+never read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The configuration that an arm's process really has, read back from its libraries (R07).
 
-Called by the harness. What is asked before the candidate's file is loaded can be believed as far as the
-process can; what is asked afterwards is a claim.
+Called by the harness. What is asked before the candidate's file is loaded can be believed as far as
+the process can; what is asked afterwards is a claim.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ FULL_PRECISION = "highest"
 def libraries(*, mkl: str, compiles: bool) -> dict[str, str]:
     """What the libraries that dispatch by instruction set report, before candidate code runs.
 
-    oneDNN settles its choice at this first use. MKL's words are the template's, since asking takes half
-    a second; on CPUs of other makers than Intel it names no instruction set.
+    oneDNN settles its choice at this first use. MKL's words are the template's, since asking takes
+    half a second; on CPUs of other makers than Intel it names no instruction set.
     """
-    found = {"torch": torch.__version__}
-    if torch.backends.mkldnn.is_available():
+    found = {"torch": str(torch.__version__)}
+    if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         found["onednn"] = onednn_isa()
     if mkl:
         found["mkl"] = mkl
@@ -49,10 +49,10 @@ def ready(*, module: str, digest: bytes, dtype: str, reported: dict[str, str]) -
 
 
 def onednn_isa() -> str:
-    """The instruction set that oneDNN uses, from the line that it prints when asked to be verbose."""
+    """The instruction set that oneDNN uses, from the line that it prints when verbose."""
 
     def reorder() -> None:
-        with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
+        with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):  # type: ignore[no-untyped-call]
             torch.ones(16, 16).to_mkldnn()
 
     return _printed(reorder, r"info,cpu,isa:(.*)")
@@ -62,20 +62,20 @@ def mkl_processor() -> str:
     """The processor that MKL dispatches for, from its verbose line. Takes half a second."""
 
     def multiply() -> None:
-        with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
+        with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):  # type: ignore[no-untyped-call]
             torch.mm(torch.ones(16, 16), torch.ones(16, 16))
 
     return _printed(multiply, r"MKL_VERBOSE \S+ (.*?), Lnx").replace("(R)", "")
 
 
 def _inductor_isa() -> str:
-    from torch._inductor.cpu_vec_isa import pick_vec_isa  # noqa: PLC0415: the compiler's, loaded there
+    from torch._inductor.cpu_vec_isa import pick_vec_isa  # noqa: PLC0415 - the compiler's, loaded there
 
     return str(pick_vec_isa())
 
 
 def _printed(work: Callable[[], None], pattern: str) -> str:
-    """What a C library prints to standard output during `work`, where it matches; else `unreadable`."""
+    """The match in what a C library prints during `work`; without one, `unreadable`."""
     with os.fdopen(os.memfd_create("printed"), "w+b") as paper:
         before = os.dup(1)
         os.dup2(paper.fileno(), 1)

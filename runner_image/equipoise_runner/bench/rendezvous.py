@@ -1,7 +1,7 @@
 """Where collector and launcher of one pod find each other: a Unix socket that takes one connection.
 
-The collector listens and the launcher connects, once, before any candidate code runs; the path is gone
-after that, so that no candidate can connect in the launcher's place.
+The collector listens and the launcher connects, once, before any candidate code runs; the path is
+gone after that, so that no candidate can connect in the launcher's place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def accept(path: Path) -> Channel:
             listener.settimeout(PATIENCE_SECONDS)
             connection, _ = listener.accept()
         except OSError as fault:
-            raise RunnerFault(f"no launcher connected at {path}: {fault}; start `bench` there") from fault
+            raise RunnerFault(
+                f"no launcher connected at {path}: {fault}; start `bench` there"
+            ) from fault
         finally:
             with contextlib.suppress(OSError):
                 path.unlink()

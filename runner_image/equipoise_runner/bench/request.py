@@ -1,7 +1,8 @@
 """What the collector asks a run's process to load.
 
-Written by the collector into a sealed file in memory, read by the supervisor and by the arm's process.
-It flows one way, from trusted to untrusted, so JSON is fine here. It holds no seed of any input.
+Written by the collector into a sealed file in memory, read by the supervisor and by the arm's
+process. It flows one way, from trusted to untrusted, so JSON is fine here. It holds no seed of any
+input.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Request:
         """A descriptor of a sealed file that holds the request."""
         content = json.dumps(asdict(self)).encode()
         descriptor = os.memfd_create("request", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        with open(descriptor, "wb", closefd=False) as file:  # noqa: PTH123: a descriptor, not a path
+        with open(descriptor, "wb", closefd=False) as file:
             file.write(content)
         fcntl.fcntl(
             descriptor,

@@ -1,7 +1,7 @@
-"""How far a run is kept apart from everything else: the interface, and which one this machine allows.
+"""How far a run is kept apart: the interface, and the strongest one that this process can make.
 
-A sandbox is made anew for each run. Its methods are called in the order of the protocol below, in the
-process that each names. Two kinds: `ordinary` (same user, no namespaces) and `separate` (root).
+A sandbox is made anew for each run. Its methods are called in the order of the protocol below, in
+the process that each names. Two kinds: `ordinary` (same user, no namespaces) and `separate` (root).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sandbox(Protocol):
         ...
 
     def prepared(self) -> str:
-        """Path, as the arm sees it, of what was prepared for held-out shapes; there after `reveal`."""
+        """Path, for the arm, of what was prepared for held-out shapes; there after `reveal`."""
         ...
 
     def drop(self) -> None:
@@ -76,11 +76,11 @@ class Sandbox(Protocol):
         ...
 
     def count(self) -> Left:
-        """What is alive or lies about now, the arm's own process and the reaper apart (supervisor)."""
+        """What is alive or lies about, the arm's own process and the reaper apart (supervisor)."""
         ...
 
     def killed_for_memory(self) -> bool:
-        """Whether the kernel killed something for want of memory since the run began (supervisor)."""
+        """Whether the kernel has killed for want of memory since the run began (supervisor)."""
         ...
 
     def clear(self, *, keep: str) -> bool:

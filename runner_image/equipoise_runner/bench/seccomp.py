@@ -1,12 +1,12 @@
 """The system calls that an arm's process may not make, as a BPF program for seccomp(2).
 
-Applied by a sandbox as its last step, to all threads, irrevocably. `program` is pure; `apply` is the one
-call that changes something.
+Applied by a sandbox as its last step, to all threads, irrevocably. `program` is pure; `apply` is
+the one call that changes something.
 
 What is refused, and why:
 
-* sockets of any family but AF_UNIX, and io_uring, which could open sockets past the filter: no network,
-  also where no network namespace can be had (containers of a pod share one);
+* sockets of any family but AF_UNIX, and io_uring, which could open sockets past the filter: no
+  network, also where no network namespace can be had (containers of a pod share one);
 * ptrace, process_vm_*, pidfd_getfd, perf, bpf, userfaultfd, keyrings: no look into other processes;
 * mounts, namespaces, setns, chroot: the view of the file system stays what it is;
 * System V shared memory, semaphores and queues where the run has no IPC namespace (`ipc=False`):
@@ -74,7 +74,8 @@ ERRNO = 0x00050000
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in `struct seccomp_data`; arguments are little-endian 64 bits, the low half comes first."""
+"""Offsets in `struct seccomp_data`; arguments are little-endian 64 bits, the low half comes
+first."""
 
 
 def program(machine: str, *, ipc: bool) -> bytes:
@@ -122,13 +123,19 @@ def apply(*, ipc: bool) -> None:
     """
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
-        raise OSError(errno.ENOSYS, f"no system call filter for {machine}; expected x86_64 or aarch64")
+        raise OSError(
+            errno.ENOSYS, f"no system call filter for {machine}; expected x86_64 or aarch64"
+        )
     code = program(machine, ipc=ipc)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     filters = ctypes.create_string_buffer(header, len(header))
     linux.system_call(
-        SECCOMP[machine], SET_MODE_FILTER, FLAG_ALL_THREADS, ctypes.addressof(filters), what="seccomp"
+        SECCOMP[machine],
+        SET_MODE_FILTER,
+        FLAG_ALL_THREADS,
+        ctypes.addressof(filters),
+        what="seccomp",
     )
 
 

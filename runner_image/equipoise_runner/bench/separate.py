@@ -85,7 +85,7 @@ class Separate:
         self._seen(view.PREPARED).chmod(0o755)
 
     def count(self) -> Left:
-        """By user id in all of the machine's processes; files in the private view, outside scratch."""
+        """By user id, among all processes; files in the private view, outside scratch."""
         return Left(
             processes=max(0, len(self._living()) - 1),
             shared_memory=_entries(self._seen(Path("/dev/shm"))) + _system_v(),  # noqa: S108

@@ -1,8 +1,8 @@
-"""The template: a process that has imported torch as the class wants it, and that runs are forked from.
+"""The template: a process that imported torch as the class wants it; runs are forked from it.
 
-Made by the launcher once. The variables that cap threads and instruction sets must stand before torch
-is imported, so this module must not import it at its top. A template never runs candidate code and
-never opens a parallel region: OpenMP's threads don't survive a fork.
+Made by the launcher once. The variables that cap threads and instruction sets must stand before
+torch is imported, so this module must not import it at its top. A template never runs candidate
+code and never opens a parallel region: OpenMP's threads don't survive a fork.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import contextlib
 import gc
 import importlib
 import os
-from dataclasses import dataclass
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from equipoise_runner.bench import forked
 from equipoise_runner.bench.wire.control import Open
@@ -42,8 +42,8 @@ COMPILER_MODULES = (
     *("torch._inductor.codegen.cuda_combined_scheduling", "torch._inductor.codegen.pallas"),
     *("torch.utils.cpp_extension", "torch.distributed.tensor.experimental", "torch.export._trace"),
 )
-"""What a first `torch.compile` imports, half a second in each run; those that a version lacks are left
-out without a loss but time."""
+"""What a first `torch.compile` imports, half a second in each run; those that a version lacks are
+left out without a loss but time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,19 @@ class Template:
 
     @classmethod
     def load(cls, wanted: Open) -> Template:
-        """Import torch under the class's caps; everything that is forked later starts from there."""
+        """Import torch under the class's caps; all that is forked later starts from there."""
         os.environ.update(variables(wanted))
-        import torch  # noqa: PLC0415: must come after the variables
+        import torch  # noqa: PLC0415 - must come after the variables
 
         torch.set_num_threads(wanted.threads)
         for name in ("arm", "supervisor"):
             importlib.import_module(f"equipoise_runner.bench.{name}")
         if wanted.compiles:
             _load_compiler(INDUCTOR_WIDTHS[wanted.isa])
-        mkl = _told_by_child(_mkl) if torch.backends.mkl.is_available() else ""
-        # Forked processes share these pages; a collection that touched them would copy them one by one.
+        has_mkl = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+        mkl = _told_by_child(_mkl) if has_mkl else ""
+        # Forked processes share these pages; a collection that touched them would copy them one by
+        # one.
         gc.collect()
         gc.freeze()
         return cls(wanted.threads, wanted.cpus, mkl)
@@ -110,8 +112,8 @@ def _load_compiler(vector_bits: int | None) -> None:
     inductor.cpp.vec_isa_ok = True
     # Workers would be forked from, or beside, a template that must stay alone.
     inductor.compile_threads = 1
-    # A precompiled header takes eight seconds and 75 MB, and saves two seconds a kernel: with a cache
-    # that is prepared once, it never pays.
+    # A precompiled header takes eight seconds and 75 MB, and saves two seconds a kernel: with a
+    # cache that is prepared once, it never pays.
     inductor.cpp_cache_precompile_headers = False
     # A digest of torch's own sources, part of each cache key: computed once here, inherited by all.
     with contextlib.suppress(AttributeError):
@@ -125,13 +127,11 @@ def _mkl() -> str:
 
 
 def _told_by_child(question: Callable[[], str]) -> str:
-    """The answer of a function that must not run in the template itself, since it computes something."""
+    """The answer of a function that must not run in the template itself, as it computes."""
     reading, writing = os.pipe()
-    process = forked.child(lambda: os.write(writing, question().encode()))  # type: ignore[operator]
+    process = forked.child(lambda: os.write(writing, question().encode()))
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
         words = answer.read().decode(errors="replace")
     os.waitpid(process, 0)
     return words
-
-

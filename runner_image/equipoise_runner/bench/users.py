@@ -1,7 +1,7 @@
 """User ids for runs: one for each run, of nobody else.
 
-Used by a sandbox that root makes. Ids are derived from the launcher's own process id, so that launchers
-on one machine don't share any while they live.
+Used by a sandbox that root makes. Ids are derived from the launcher's own process id, so that
+launchers on one machine don't share any while they live.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def for_run(number: int, *, launcher: int | None = None, mapped: int | None = No
 
     Args:
         number: counts the launcher's runs.
-        launcher: its process id; by default the caller's parent or, in the launcher, its own session.
+        launcher: its process id; by default that of the session, which a launcher leads.
         mapped: how many ids the user namespace has; by default as /proc says.
 
     Raises:

@@ -1,7 +1,7 @@
-"""The file system as a run of its own user sees it: a new root that holds what an arm needs, read-only.
+"""The file system that a run of its own user sees: a new root with what an arm needs, read-only.
 
-Called in the reaper, which is alone in new mount and PID namespaces. Nothing is hidden by a rule that
-could forget something: what is not bound into the new root does not exist there.
+Called in the reaper, which is alone in new mount and PID namespaces. Nothing is hidden by a rule
+that could forget something: what is not bound into the new root does not exist there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from equipoise_runner import linux
 from equipoise_runner.bench import limits, needed
 
 NEW_ROOT = Path("/proc")
-"""Any existing folder will do as mount point of the new root, in a mount namespace of one's own; nothing
-that is bound lies in this one."""
+"""Any existing folder will do as mount point of the new root, in a mount namespace of one's own;
+nothing that is bound lies in this one."""
 SCRATCH = Path("/scratch")
 PREPARED = Path("/prepared")
-"""What was prepared for held-out shapes; the run's user may enter it only when they are revealed."""
+"""What was prepared for held-out shapes; the run's user may enter it only when they are
+revealed."""
 OPEN_TO_ALL = 0o1777
 CLOSED = 0o700
 
@@ -45,7 +46,7 @@ def enter(
     _tmpfs(NEW_ROOT, mode=0o755, size=16 << 20)
     for path in (*needed.SYSTEM, *needed.SETTINGS, *folders, Path("/sys")):
         _show(path)
-    for folder in (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108: private ones
+    for folder in (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108 - private ones
         _tmpfs(_inside(folder), mode=OPEN_TO_ALL, size=room // 2)
     for device in needed.DEVICES:
         _bind(device, flags=0)
@@ -66,7 +67,9 @@ def enter(
     old.mkdir()
     linux.pivot_root(str(NEW_ROOT), str(old))
     os.chdir("/")
-    linux.mount("proc", "/proc", kind="proc", flags=linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    linux.mount(
+        "proc", "/proc", kind="proc", flags=linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+    )
     linux.unmount("/old")
     Path("/old").rmdir()
 

@@ -1,7 +1,7 @@
 """How a run's timed calls are split into batches, and which of them are checked.
 
-Called by the session for each run and shape. Pure functions of secret draws: the arm learns the end of
-a batch, if it can tell at all, when it is over.
+Called by the session for each run and shape. Pure functions of secret draws: the arm learns the end
+of a batch, if it can tell at all, when it is over.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MOST_BATCHES = 8
 def batch_lengths(values: int, draw: Draw) -> tuple[int, ...]:
     """At least four lengths that add up to `values`, in random order.
 
-    All differ where that is possible (from 10 values on: 1 + 2 + 3 + 4); they grow geometrically, each
-    moved at random by up to a fifth.
+    All differ where that is possible (from 10 values on: 1 + 2 + 3 + 4); they grow geometrically,
+    each moved at random by up to a fifth.
     """
     count = min(MOST_BATCHES, max(constants.BATCHES.value, values // VALUES_A_BATCH))
     ratio = LONGEST_OVER_SHORTEST ** (1 / (count - 1))
@@ -32,22 +32,25 @@ def batch_lengths(values: int, draw: Draw) -> tuple[int, ...]:
         lengths[index] = max(lengths[index], lengths[index - 1] + 1)
     excess = sum(lengths) - values
     # The longest takes what rounding left over. Where there are too few values for that, from the
-    # longest down, each gives what it can without changing the order; equal lengths are the last resort.
+    # longest down, each gives what it can without changing the order; equal lengths are the last
+    # resort.
     lengths[-1] -= min(excess, 0)
     for least_gap in (1, 0):
-        while excess > 0 and (index := _shrinkable(lengths, least_gap)) is not None:
-            lengths[index] -= 1
+        while excess > 0 and (longest := _shrinkable(lengths, least_gap)) is not None:
+            lengths[longest] -= 1
             excess -= 1
     return tuple(draw.shuffled(lengths))
 
 
 def _shrinkable(lengths: list[int], least_gap: int) -> int | None:
-    """The longest batch that may lose a call and stay at least `least_gap` above the one before it."""
+    """The longest batch that may lose a call and stay `least_gap` above the one before."""
     gaps = [lengths[0] - 1 + least_gap, *(after - before for before, after in pairwise(lengths))]
     fits = [index for index, gap in enumerate(gaps) if gap > least_gap]
     return fits[-1] if fits else None
 
 
-def checked_calls(values: int, draw: Draw, *, count: int = constants.CHECKED_OUTPUTS.value) -> frozenset[int]:
+def checked_calls(
+    values: int, draw: Draw, *, count: int = constants.CHECKED_OUTPUTS.value
+) -> frozenset[int]:
     """Which timed calls have their outputs compared with the reference."""
     return frozenset(draw.sample(range(values), min(values, count)))

@@ -10,8 +10,8 @@ import math
 import torch
 
 ROUNDING = 16
-"""Units in the last place that an honest output may be off where it is far from the mean: sums of a few
-hundred terms in working precision stay below that."""
+"""Units in the last place that an honest output may be off where it is far from the mean: sums of a
+few hundred terms in working precision stay below that."""
 
 
 def scaled_error(
@@ -19,10 +19,11 @@ def scaled_error(
 ) -> float | None:
     """Largest |output - reference| over its tolerance; above 1 is wrong, None not comparable. Pure.
 
-    The tolerance of an element is tol * |ref - mean(ref)| + tol * std(ref) + 16 eps * |ref|. It follows
-    the location and the spread of the reference: with the usual absolute 0.01, zeros pass a softmax over
-    many classes (KernelBench issue 165). `eps` is that of the output's dtype. Integers and booleans must
-    be equal. None: a value that is not finite where the reference is, or another shape.
+    The tolerance of an element is tol * |ref - mean(ref)| + tol * std(ref) + 16 eps * |ref|. It
+    follows the location and the spread of the reference: with the usual absolute 0.01, zeros pass a
+    softmax over many classes (KernelBench issue 165). `eps` is that of the output's dtype. Integers
+    and booleans must be equal. None: a value that is not finite where the reference is, or another
+    shape.
     """
     if output.shape != reference.shape:
         return None

@@ -104,7 +104,7 @@ class Conversation:
         return token, calls.Call(token).encode()
 
     def call(self, request: tuple[int, bytes]) -> None:
-        """Send a call and wait for its answer: all that happens between two readings of the clock."""
+        """Send a call and wait for its answer: all that lies between two readings of the clock."""
         self._token, message = request
         try:
             self.arm.socket.send(message)
@@ -121,7 +121,7 @@ class Conversation:
                 return
 
     def inside(self) -> int:
-        """What the arm's clock says of the last call; checks that the answer is one to that call."""
+        """What the arm's clock says of the last call; the answer must be one to that call."""
         content = memoryview(self._room)[: self._length]
         done = self._understood(calls.Done, bytes(content))
         if done.token != self._token:
@@ -167,7 +167,9 @@ class Conversation:
                 content = self.launcher.receive(seconds=PATIENCE_SECONDS).content
                 control.Exited.decode(content)
             except (Closed, Garbled) as fault:
-                raise RunnerFault(f"the bench failed during a run: {fault}; run the block again") from fault
+                raise RunnerFault(
+                    f"the bench failed during a run: {fault}; run the block again"
+                ) from fault
             raise self._died("the process ended")
         if self.clock.now() > self._deadline:
             raise RunEnded(RunStatus.TIMED_OUT, f"took longer than the run's {self.seconds:g} s")

@@ -1,7 +1,8 @@
 """Secret numbers of a block: the same for the same keys, unguessable without them.
 
-Used by the collector for seeds of inputs, batch lengths and checked calls. A counter-based generator
-over HMAC-SHA-256, so that a draw depends on its keys and its label alone, never on a library's version.
+Used by the collector for seeds of inputs, batch lengths and checked calls. A counter-based
+generator over HMAC-SHA-256, so that a draw depends on its keys and its label alone, never on a
+library's version.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Draw:
 
 
 def secret_key(seed: str, record_key: str) -> bytes:
-    """The key of the draws that must differ from attempt to attempt and stay unknown (hexadecimal in)."""
+    """The key of draws that differ from attempt to attempt and stay unknown. Pure."""
     return hmac.new(bytes.fromhex(record_key), bytes.fromhex(seed), hashlib.sha256).digest()
 
 

@@ -1,9 +1,9 @@
 """Empties the caches before a call whose registered cache state is Cold.
 
-Done by the collector, on the CPUs that the arm computes on, so that it needs no trust in the arm: the
-inputs are written first, then a buffer larger than the last-level cache is read from end to end on each
-measuring CPU in turn (their private caches, too, hold what the arm used), on the timing CPU last.
-Reading, not writing: dirty lines would have to be written back during the timed call.
+Done by the collector, on the CPUs that the arm computes on, so that it needs no trust in the arm:
+the inputs are written first, then a buffer larger than the last-level cache is read from end to end
+on each measuring CPU in turn (their private caches, too, hold what the arm used), on the timing CPU
+last. Reading, not writing: dirty lines would have to be written back during the timed call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import torch
 
 TIMES_THE_CACHE = 2.5
-"""Of the last-level cache's size: above two, because replacement isn't strictly least-recently-used."""
+"""Of the last-level cache's size: above two, because replacement isn't strictly
+least-recently-used."""
 
 
 @dataclass(slots=True)

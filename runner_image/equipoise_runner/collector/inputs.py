@@ -1,8 +1,9 @@
 """Inputs of a block's calls: new for every call, the same for every arm.
 
-Made by the collector through the problem's own `get_inputs`, from seeds that follow from the block's
-seed, so call k of a shape has the same inputs in each run and all arms are paired. Kept in memory up to
-a budget, since they are needed once a run; beyond it, made again. Never on the bench side.
+Made by the collector through the problem's own `get_inputs`, from seeds that follow from the
+block's seed, so call k of a shape has the same inputs in each run and all arms are paired. Kept in
+memory up to a budget, since they are needed once a run; beyond it, made again. Never on the bench
+side.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Stage(StrEnum):
     THROWAWAY = "throwaway"
     """Calls of a preparation; inputs of their own that no seed of the block gives."""
     PRIMING = "priming"
-    """The first call of a shape, before the warm-ups: compiles where there is something to compile."""
+    """The first call of a shape, before the warm-ups: compiles where there is something to
+    compile."""
     WARM_UP = "warm-up"
     TIMED = "timed"
     HELD_OUT = "held-out"
@@ -62,8 +64,8 @@ class Inputs:
     def prepare(self, calls: list[CallId]) -> None:
         """Have the inputs of `calls` at hand: kept for the block while the budget lasts.
 
-        Beyond that, a budget's worth of them is made ahead and dropped at the next `prepare`; the rest
-        is made when it is asked for, in the pause before its call.
+        Beyond that, a budget's worth of them is made ahead and dropped at the next `prepare`; the
+        rest is made when it is asked for, in the pause before its call.
         """
         self._ahead.clear()
         ahead_bytes = 0

@@ -1,7 +1,8 @@
 """The collector's way to the launcher: open a template, start a run, end it.
 
-Used by the session and by `local`. What the launcher says is checked for form and otherwise believed as
-far as the grade of separation goes; what it can be looked up here is looked up (`still_alive`).
+Used by the session and by `local`. What the launcher says is checked for form and otherwise
+believed as far as the grade of separation goes; what it can be looked up here is looked up
+(`still_alive`).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from equipoise_runner.bench import census
 from equipoise_runner.bench.channel import Channel, Closed, pair
 from equipoise_runner.bench.request import Request
 from equipoise_runner.bench.wire import control
-from equipoise_runner.bench.wire.message import Garbled, Kind, Task
+from equipoise_runner.bench.wire.message import Garbled, Kind, Message, Task
 from equipoise_runner.errors import RunnerFault, cleaned
 
 LOAD_SECONDS = 120.0
 END_SECONDS = 60.0
 
-Answer = TypeVar("Answer", bound=control.Message)
+Answer = TypeVar("Answer", bound=Message)
 
 ISA = {IsaCap.NATIVE: 0, IsaCap.AVX2: 1, IsaCap.AVX512: 2}
 
@@ -34,8 +35,12 @@ class Link:
     separate: bool = False
     _runs: int = 0
 
+    def open(self, question: control.Open) -> None:
+        """Ask for a template; `load` waits for it."""
+        self._send(question)
+
     def load(self) -> None:
-        """Wait until the template stands (after `opened`)."""
+        """Wait until the template stands."""
         self.separate = self._answer(control.Loaded, seconds=LOAD_SECONDS).separate
 
     def prepared(self, key: str) -> bool:
@@ -65,7 +70,7 @@ class Link:
         self._send(control.End(keep=keep))
         return self._answer(control.Ended, seconds=END_SECONDS)
 
-    def _send(self, message: control.Message, descriptors: tuple[int, ...] = ()) -> None:
+    def _send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
         try:
             self.launcher.send(message, descriptors)
         except (Closed, OSError) as fault:
@@ -84,13 +89,6 @@ class Link:
             raise RunnerFault(
                 f"the launcher did not answer with {kind.kind.name}: {fault}; run the block again"
             ) from fault
-
-
-def opened(launcher: Channel, question: control.Open) -> Link:
-    """A link whose template has been asked for; `load` waits for it."""
-    link = Link(launcher)
-    link._send(question)
-    return link
 
 
 def still_alive(user: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""Times calls from outside: one after the other, new inputs before each, the collector's clock around it.
+"""Times calls from outside: new inputs before each, the collector's clock around it.
 
 Used by the session for warm-ups, timed batches and held-out calls. It knows neither the arm nor the
 task: a `Callee` answers, `before` and `after` do the collector's own work in the pauses.
@@ -8,7 +8,8 @@ What the figures mean (read by validation):
 * *outside* of a call: clock at "token sent" to clock at "answer received". It holds two process
   switches, the call, the copy of the output into shared memory, and the release of the output.
 * *outside* of a batch: first call's start to last call's end, less the collector's own work in the
-  pauses between. That work is measured as the CPU time of the collector's thread, never as wall time:
+  pauses between. That work is measured as the CPU time of the collector's thread, never as wall
+  time:
   a candidate that computes in a pause pushes the collector aside on the shared CPU, and the time
   that it takes this way stays in the batch. On more CPUs than one such work can hide beside the
   pause, and shows in `Contention.cpu_nanoseconds` instead.
@@ -44,8 +45,20 @@ class Callee(Protocol):
         ...
 
 
-def nothing(_index: int) -> None:
+def nothing(_what: object) -> None:
     """No work in a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """The collector's own work around calls; it gets a call's index, or a batch's indices."""
+
+    before: Callable[[int], None]
+    """Before each call: write inputs, evict."""
+    after: Callable[[int], None] = nothing
+    """At once after each call: take the output."""
+    between: Callable[[range], None] = nothing
+    """Before a batch's first call; not part of any batch's time."""
 
 
 @dataclass(slots=True)
@@ -62,27 +75,16 @@ def pace(
     clock: Clock,
     *,
     lengths: Sequence[int],
-    before: Callable[[int], None],
-    after: Callable[[int], None] = nothing,
-    between: Callable[[range], None] = lambda _calls: None,
+    pauses: Pauses,
 ) -> Timings:
-    """Make `sum(lengths)` calls in batches.
-
-    Args:
-        callee: whom to call.
-        clock: the outside clock.
-        lengths: calls of each batch.
-        before: the collector's work before a call (write inputs, evict), given the call's index.
-        after: its work at once after a call (take the output), given the call's index.
-        between: its work before a batch's first call, given the batch's indices; not part of any batch.
-    """
+    """Make `sum(lengths)` calls, in batches of these lengths."""
     timings = Timings()
     first = 0
     for length in lengths:
         calls = range(first, first + length)
-        between(calls)
+        pauses.between(calls)
         with undisturbed():
-            timings.batches.append(_batch(callee, clock, timings, calls=calls, before=before, after=after))
+            timings.batches.append(_batch(callee, clock, timings, calls=calls, pauses=pauses))
         first += length
     return timings
 
@@ -93,14 +95,13 @@ def _batch(
     timings: Timings,
     *,
     calls: range,
-    before: Callable[[int], None],
-    after: Callable[[int], None],
+    pauses: Pauses,
 ) -> Batch:
     requests = [callee.request() for _ in calls]
     now, busy = clock.now, clock.busy
-    pauses = began = received = idle_since = 0
+    paused = began = received = idle_since = 0
     for index, request in zip(calls, requests, strict=True):
-        before(index)
+        pauses.before(index)
         working = busy() - idle_since
         sent = now()
         callee.call(request)
@@ -109,11 +110,11 @@ def _batch(
         if index == calls.start:
             began = sent
         else:
-            pauses += min(working, sent - received_before)
+            paused += min(working, sent - received_before)
         timings.outside.append(received - sent)
         timings.inside.append(callee.inside())
-        after(index)
-    return Batch(length=len(calls), outside_nanoseconds=received - began - pauses)
+        pauses.after(index)
+    return Batch(length=len(calls), outside_nanoseconds=received - began - paused)
 
 
 @contextmanager

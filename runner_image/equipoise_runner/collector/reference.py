@@ -1,7 +1,7 @@
 """What the right answer is: the problem's own `Model` in float64, and what that says of the task.
 
-Called by the collector alone, between and after runs; an answer never comes near the bench. Answers are
-kept by call, since several runs of a block may be checked at the same one.
+Called by the collector alone, between and after runs; an answer never comes near the bench. Answers
+are kept by call, since several runs of a block may be checked at the same one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Answers:
 
     def __post_init__(self) -> None:
         model = model_in(self.problem.module, MODEL)
-        # The exact module has the parameters that the arms have: rounded to the registered dtype first.
+        # The exact module has the parameters that the arms have: rounded to the registered dtype
+        # first.
         self._plain = self.problem.build(model, seed=self.init_seed).to(self.inputs.dtype)
         self._exact = self.problem.build(model, seed=self.init_seed).to(self.inputs.dtype).double()
 
@@ -41,7 +42,9 @@ class Answers:
             ProblemFault: the problem's `Model` fails.
         """
         if call not in self._known:
-            self._known[call] = _run(self._exact, tuple(_widened(item) for item in self.inputs.at(call)))
+            self._known[call] = _run(
+                self._exact, tuple(_widened(item) for item in self.inputs.at(call))
+            )
         return self._known[call]
 
     def form(self, call: CallId) -> Meta:
@@ -77,8 +80,8 @@ def _run(model: torch.nn.Module, inputs: Tensors) -> torch.Tensor:
         raise ProblemFault(f"the problem's Model failed: {describe(fault)}") from fault
     if not isinstance(output, torch.Tensor):
         raise ProblemFault(
-            f"the problem's Model gave {type(output).__name__}; expected one tensor: several outputs"
-            " can be concatenated in the problem file"
+            f"the problem's Model gave {type(output).__name__}, expected one tensor;"
+            " concatenate several outputs in the problem file"
         )
     return output
 

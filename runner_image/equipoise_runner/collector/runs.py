@@ -1,7 +1,7 @@
 """One run: start an arm's process, prime, warm up, time, check, end.
 
-Called by the session in the registered order, and once for the null arm. Whatever the arm does wrong
-ends its run with a status; the record of a run that didn't complete holds no values.
+Called by the session in the registered order, and once for the null arm. Whatever the arm does
+wrong ends its run with a status; the record of a run that didn't complete holds no values.
 
 What the fields of a run mean (read by validation):
 
@@ -70,11 +70,11 @@ class Bout:
         self.tensors = slots.tensors_on(slots.mapped(self.memory), layout)
         self.conversation.show(layout, held_out=held_out)
 
-    def write(self, call: CallId, *, evict: bool) -> None:
+    def write(self, call: CallId) -> None:
         """Put a call's inputs into the slots and bring the caches into the registered state."""
         for slot, tensor in zip(self.tensors, self.setting.inputs.at(call), strict=False):
             slot.copy_(tensor)
-        if evict and self.setting.eviction is not None:
+        if self.setting.eviction is not None:
             self.setting.eviction.stream()
 
     def stage(
@@ -96,10 +96,12 @@ class Bout:
             self.conversation,
             self.setting.clock,
             lengths=lengths,
-            before=lambda index: self.write(CallId(shape, stage, index), evict=True),
-            after=after,
-            between=lambda indices: self.setting.inputs.prepare(
-                [CallId(shape, stage, index) for index in indices]
+            pauses=pacing.Pauses(
+                before=lambda index: self.write(CallId(shape, stage, index)),
+                after=after,
+                between=lambda indices: self.setting.inputs.prepare(
+                    [CallId(shape, stage, index) for index in indices]
+                ),
             ),
         )
 
@@ -107,9 +109,10 @@ class Bout:
 def prepare(setting: Setting, arm: PlannedArm) -> None:
     """Let an arm compile once, with throwaway inputs, and keep what it wrote to its caches.
 
-    Timed and held-out shapes in turn, each under a key of its own, so that a measured run doesn't find
-    traces of the held-out ones before their time. Nothing is kept where it fails: the run itself will
-    say why. Done before any input of the block's calls exists, so nothing of them can be kept.
+    Timed and held-out shapes in turn, each under a key of its own, so that a measured run doesn't
+    find traces of the held-out ones before their time. Nothing is kept where it fails: the run
+    itself will say why. Done before any input of the block's calls exists, so nothing of them can
+    be kept.
     """
     work = setting.planned.work
     if not needs_preparation(arm):
@@ -118,12 +121,11 @@ def prepare(setting: Setting, arm: PlannedArm) -> None:
         key = setting.cache_key(arm, shapes)
         if not shapes or setting.link.prepared(key):
             continue
-        with _bout(setting, Task.PREPARE, arm) as (bout, end):
-            with suppress(RunEnded):
-                bout.conversation.meet()
-                bout.conversation.ready()
-                _prime(bout, shapes, Stage.THROWAWAY, held_out=held_out)
-                end.keep = key
+        with _bout(setting, Task.PREPARE, arm) as (bout, end), suppress(RunEnded):
+            bout.conversation.meet()
+            bout.conversation.ready()
+            _prime(bout, shapes, Stage.THROWAWAY, held_out=held_out)
+            end.keep = key
         if not _how(end).cleared:
             raise RunnerFault("a preparation left processes that could not be ended")
         if not end.keep:
@@ -196,7 +198,9 @@ def arm_run(setting: Setting, arm: PlannedArm, *, position: int) -> RunRecord:
     how = _how(ended)
     if not bout.conversation.met:
         words = cleaned(how.words)
-        raise RunnerFault(f"run {position} ({arm.name}) never began: {message}; {words or 'nothing said'}")
+        raise RunnerFault(
+            f"run {position} ({arm.name}) never began: {message}; {words or 'nothing said'}"
+        )
     if status is RunStatus.DIED:
         status, message = _death(how, message)
     complete = status is RunStatus.COMPLETED
@@ -291,12 +295,12 @@ def _measure(bout: Bout, shape: Shape, *, position: int) -> _Measured:
     # Made before the warm-ups, so that they end where the timed calls begin.
     setting.inputs.prepare([CallId(shape, Stage.TIMED, index) for index in range(effort.values)])
     warm_up = bout.stage(shape, Stage.WARM_UP, lengths=(effort.warm_ups,))
-    watched = {"arm_pid": _tree(conversation), "own_pid": os.getpid(), "cpus": setting.cpus}
-    before = sensors.watch(**watched)
+    tree = _tree(conversation)
+    before = sensors.watch(arm_pid=tree, own_pid=os.getpid(), cpus=setting.cpus)
     began = setting.clock.now()
     timed = bout.stage(shape, Stage.TIMED, lengths=lengths, checks=checks)
     wall = setting.clock.now() - began
-    after = sensors.watch(**watched)
+    after = sensors.watch(arm_pid=tree, own_pid=os.getpid(), cpus=setting.cpus)
     return _Measured(
         shape=shape,
         warm_up=warm_up,
@@ -315,7 +319,9 @@ def _held_out(bout: Bout, shape: Shape, *, position: int) -> snapshot.Checks:
     return checks
 
 
-def _checks(setting: Setting, shape: Shape, chosen: frozenset[int], *, label: str) -> snapshot.Checks:
+def _checks(
+    setting: Setting, shape: Shape, chosen: frozenset[int], *, label: str
+) -> snapshot.Checks:
     elements = setting.forms[shape].elements
     return snapshot.Checks(chosen, elements=elements, draw=setting.secret(f"{label}/glance"))
 
@@ -366,8 +372,10 @@ def _wall(bout: Bout, shape: Shape) -> Wall:
 
 
 def _tree(conversation: Conversation) -> int | None:
-    """The run's reaper, whose descendants are all of the run's processes; None where it can't be seen."""
-    seen = procfs.read_process(conversation.process, root=Path("/")) if conversation.process else None
+    """The run's reaper, above all of the run's processes; None where it can't be seen."""
+    seen = (
+        procfs.read_process(conversation.process, root=Path("/")) if conversation.process else None
+    )
     return seen.parent if seen else None
 
 
@@ -404,5 +412,7 @@ def _death(how: control.Ended, message: str) -> tuple[RunStatus, str]:
         return RunStatus.DIED, explained(f"{message} (the process that watched it is gone, too)")
     end = f"exit code {how.status}" if how.status >= 0 else f"signal {-how.status}"
     if how.out_of_memory:
-        return RunStatus.OUT_OF_MEMORY, explained(f"{message} ({end}, for want of memory)", quote=how.words)
+        return RunStatus.OUT_OF_MEMORY, explained(
+            f"{message} ({end}, for want of memory)", quote=how.words
+        )
     return RunStatus.DIED, explained(f"{message} ({end})", quote=how.words)

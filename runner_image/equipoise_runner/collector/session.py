@@ -31,7 +31,7 @@ from equipoise_runner.clock import Clock, MonotonicClock
 from equipoise_runner.collector import runs
 from equipoise_runner.collector.drill import drilled
 from equipoise_runner.collector.inputs import CallId, Stage
-from equipoise_runner.collector.link import ISA, Link, opened
+from equipoise_runner.collector.link import ISA, Link
 from equipoise_runner.collector.setting import Setting
 from equipoise_runner.errors import LONGEST_MESSAGE, RunnerFault
 from equipoise_runner.tasks.kernel.problem import ProblemFault
@@ -49,16 +49,17 @@ class _Parts:
 
 
 def open_template(launcher: Channel, planned: PlannedBlock, *, cpus: tuple[int, ...]) -> Link:
-    """Ask a launcher for the template of a block's environment; it loads while the collector does."""
-    return opened(
-        launcher,
+    """Ask a launcher for the template of a block's environment; it loads meanwhile."""
+    link = Link(launcher)
+    link.open(
         control.Open(
             isa=ISA[planned.environment.isa_cap],
             compiles=any(arm.mode is KernelMode.COMPILE for arm in planned.arms),
             threads=planned.environment.threads,
             cpus=cpus,
-        ),
+        )
     )
+    return link
 
 
 def measure(
@@ -134,6 +135,6 @@ def _measure(setting: Setting, parts: _Parts) -> None:
             parts.runs.append(record)
             if record.leftover is None or not record.leftover.cleared:
                 raise RunnerFault(
-                    f"run {position} ({name}) left something that could not be cleared away, so the next"
-                    " run would not start from a clean slate; end its processes by hand"
+                    f"run {position} ({name}) left something that could not be cleared away, so no"
+                    " other run would start from a clean slate; end its processes by hand"
                 )

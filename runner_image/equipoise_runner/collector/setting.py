@@ -1,6 +1,7 @@
 """What all runs of a block share on the trusted side.
 
-Made by the session once a block, used by `runs`. Holds the block's secrets; never crosses to the bench.
+Made by the session once a block, used by `runs`. Holds the block's secrets; never crosses to the
+bench.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Setting:
         )
 
     def cache_key(self, arm: PlannedArm, shapes: tuple[Shape, ...]) -> str:
-        """Everything that what an arm compiles for these shapes may depend on; 64 hexadecimal digits."""
+        """Digest of all that an arm's compilation for these shapes may depend on."""
         work = self.planned.work
         named = {
             "problem": work.problem,
@@ -146,9 +147,10 @@ class Setting:
 
 
 COMPILES = ("compile", "cpp_extension", "triton")
-"""Words without which a candidate's file compiles nothing. One that hides them only loses its cache."""
+"""Words without which a candidate's file compiles nothing. One that hides them only loses its
+cache."""
 
 
 def needs_preparation(arm: PlannedArm) -> bool:
-    """Whether an arm may compile something, so that a prepared cache spares it from doing so in each run."""
+    """Whether an arm may compile something, which a prepared cache then spares its runs."""
     return arm.mode is KernelMode.COMPILE or any(word in arm.source for word in COMPILES)

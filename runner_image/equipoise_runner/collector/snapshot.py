@@ -1,7 +1,7 @@
-"""Copies of a call's output and inputs, taken at the moment when the arm says that the call is done.
+"""Copies of a call's output and inputs, taken when the arm says that the call is done.
 
-Used by the session at the secretly chosen calls. Compared with the reference later, out of the timed
-phase.
+Used by the session at the secretly chosen calls. Compared with the reference later, out of the
+timed phase.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Snapshot:
 class Checks:
     """The checked calls of one stage of a shape, and what was taken at them.
 
-    A few secret places of the output (`GLANCED`) are read within microseconds of the answer, before the
-    whole is copied: a candidate that answers first and lets a thread on another CPU write the output
-    just ahead of the collector's copy is late for these. The copy keeps the values seen at the glance.
+    A few secret places of the output (`GLANCED`) are read within microseconds of the answer, before
+    the whole is copied: a candidate that answers first and lets a thread on another CPU write the
+    output just ahead of the collector's copy is late for these. The copy keeps the values seen at
+    the glance.
     """
 
     chosen: frozenset[int]
@@ -45,12 +46,14 @@ class Checks:
     def __post_init__(self) -> None:
         count = min(GLANCED, self.elements)
         self._glances = {
-            call: torch.tensor([self.draw.integer(self.elements) for _ in range(count)], dtype=torch.int64)
+            call: torch.tensor(
+                [self.draw.integer(self.elements) for _ in range(count)], dtype=torch.int64
+            )
             for call in sorted(self.chosen)
         }
 
     def look(self, call: int, *, slots: list[torch.Tensor], inputs: Tensors) -> None:
-        """If `call` is a chosen one: copy the output now, and compare the inputs with what was written."""
+        """At a chosen call: copy the output now, compare the inputs with what was written."""
         places = self._glances.get(call)
         if places is None:
             return

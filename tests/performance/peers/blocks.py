@@ -55,7 +55,7 @@ class Block:
     """What one block showed."""
 
     pairs: Mapping[str, Pair]
-    """By the way of reading it."""
+    """By the way of reading it; a way that has no honest number here is missing."""
     spent: Spent
     breakdown: Mapping[str, float]
     """Seconds by part; the parts add up to `WHOLE`."""
@@ -101,7 +101,7 @@ class Instrument:
         """One block.
 
         Raises:
-            NoFiguresError: it was broken off, or a run has no honest number.
+            NoFiguresError: it was broken off, or a run did not complete.
             NoRecordError: the runner failed.
         """
         planned = self._plan.plan(BlockKey(block, comparison, NODE_CLASS), 1)
@@ -130,13 +130,14 @@ def block_of(record: BlockRecord, *, wall: float, void: tuple[str, ...] = ()) ->
     """What a record says. Pure.
 
     Raises:
-        NoFiguresError: it was broken off, or a run has no honest number.
+        NoFiguresError: it was broken off, or a run did not complete.
     """
     if record.broken_off:
         raise NoFiguresError(f"the block was broken off: {record.broken_off}")
     breakdown = breakdown_of(record)
     calls = breakdown[CALLS]
-    pairs = {name: _pair(record, which) for name, which in READOUTS.items()}
+    read = {name: _pair(record, which) for name, which in READOUTS.items()}
+    pairs = {name: pair for name, pair in read.items() if pair is not None}
     pairs[OUTSIDE] = Pair(*(_outside(record, arm) for arm in ARMS))
     return Block(
         pairs=pairs,
@@ -183,12 +184,10 @@ def breakdown_of(record: BlockRecord) -> dict[str, float]:
     return {name: nanoseconds / NANOSECONDS for name, nanoseconds in parts.items()}
 
 
-def _pair(record: BlockRecord, which: ReadoutName) -> Pair:
+def _pair(record: BlockRecord, which: ReadoutName) -> Pair | None:
     seconds = [readout.arm_seconds(record, arm, which) for arm in ARMS]
     averaged = [exact_exp(exact_mean([exact_log(one) for one in arm])) for arm in seconds if arm]
-    if len(averaged) < len(ARMS):
-        raise NoFiguresError(f"an arm has no honest number for {which.value}")
-    return Pair(*averaged)
+    return Pair(*averaged) if len(averaged) == len(ARMS) else None
 
 
 def _outside(record: BlockRecord, arm: str) -> float:

@@ -1,6 +1,7 @@
 """From the times of rounds to what the benchmark claims: half-widths, bias, shares.
 
-Called by `tables` and `goals`. Pure; times are seconds. It knows no tool by name and judges nothing.
+Called by `tables` and `goals`. Pure; times are seconds. It knows no tool by name and judges
+nothing.
 """
 
 from __future__ import annotations

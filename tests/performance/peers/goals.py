@@ -45,8 +45,8 @@ def read(file: Path) -> Thresholds:
     """The thresholds of this benchmark."""
     found = yaml.safe_load(file.read_text())["timing"]
     return Thresholds(
-        half_width_over_peers=float(found["halfWidthOverPeers"]["atMost"]),
-        warm_share=float(found["warmShare"]["atLeast"]),
+        half_width_over_peers=float(found["halfWidthOverPeers"]["most"]),
+        warm_share=float(found["warmShare"]["least"]),
     )
 
 

@@ -30,7 +30,7 @@ def _call(chosen: argparse.Namespace) -> Callable[[], object]:
     import torch  # noqa: PLC0415 - the managing process does not need it
 
     torch.set_num_threads(1)
-    torch.set_grad_enabled(False)  # noqa: FBT003 - torch's own signature
+    torch.set_grad_enabled(False)
     problem = runpy.run_path(chosen.problem)
     model, (x,) = problem["Model"](), problem["get_inputs"](*map(int, chosen.shape.split(",")))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from performance.peers import processes
-from performance.peers.blocks import Block, Instrument
+from performance.peers.blocks import LATENCY, Block, Instrument, NoFiguresError
 from performance.peers.figures import Pair, Spent
 from performance.peers.processes import PYPERF, TORCH, Kernel, Loop, Peer
 
@@ -29,7 +29,7 @@ class Round:
     """One kernel in one round."""
 
     pairs: Mapping[str, Pair]
-    """By way of reading."""
+    """By way of reading: `LATENCY` and the peers' always, our others where they have a number."""
     spent: Mapping[str, Spent]
     """By tool."""
     loop: Loop
@@ -101,6 +101,8 @@ class Bench:
             tools[place]()
         after = processes.loop(kernel, seconds=seconds / 2)
         (block,) = blocks
+        if LATENCY not in block.pairs:
+            raise NoFiguresError(f"an arm of {comparison} took no longer than the null arm")
         self._seconds[comparison] = block.spent.calls
         return Round(
             pairs={**block.pairs, **peers[TORCH].pairs, **peers[PYPERF].pairs},

@@ -17,6 +17,11 @@ TOOL_OF = {LATENCY: EQUIPOISE, TORCH: TORCH, PYPERF_MEAN: PYPERF, PYPERF_MEDIAN:
 FRESH_INPUTS = (LATENCY, OUTSIDE, THROUGHPUT, INSIDE)
 """Ways of reading whose calls get new inputs each, held against the loop that does so, too."""
 
+FRESH, REUSED = "loop, fresh inputs", "loop, one input"
+
+FEWEST = 2
+"""Rounds that an interval takes."""
+
 DIFFERENCES = """\
 What differs by design:
 
@@ -26,9 +31,9 @@ What differs by design:
 - *Outside.* The runner reads its clock in another process: two process switches, the output's copy
   and its release come on top. The null arm measures that share, and *outside less null* is what a
   campaign compares; *outside as it is* shows what the null arm takes off.
-- *Processes.* In a round the runner has two processes an arm (A B B A), `torch.utils.benchmark` one,
-  pyperf as many as `--pyperf-processes` says. Fresh processes cost wall time, not time in timed
-  calls, so at equal time in timed calls pyperf's many are to its advantage.
+- *Processes.* In a round the runner has two processes an arm (A B B A), `torch.utils.benchmark`
+  one, pyperf as many as `--pyperf-processes` says. Fresh processes cost wall time, not time in
+  timed calls, so at equal time in timed calls pyperf's many are to its advantage.
 - *Order.* The peers measure the first arm, then the second, so a drift of the machine stays in
   their ratio; in the runner's order a straight one cancels.
 - *Summary.* pyperf's `compare_to` holds means against each other. The loops, the runner and
@@ -103,7 +108,7 @@ def sections(rounds: Sequence[WholeRound], goals: Sequence[Goal]) -> Iterator[st
         yield f"### Kernel `{kernel}`, bias"
         yield ""
         yield from table(
-            ("reading", "a call (ms)", "held against", "loop (ms)", "bias (%)"),
+            ("reading", "a call (ms)", "held against", "loop (ms)", "bias (%)", "rounds"),
             _bias_rows(rounds, kernel),
         )
     yield DIFFERENCES
@@ -160,7 +165,6 @@ def _half_width_row(rounds: Sequence[WholeRound], kernel: str, way: str) -> Sequ
 
 def _bias_rows(rounds: Sequence[WholeRound], kernel: str) -> Iterator[Sequence[object]]:
     found = [one.kernels[kernel] for one in rounds]
-    fresh, reused = [one.loop.fresh for one in found], [one.loop.reused for one in found]
 
     def row(name: str, claimed: list[float], against: str, trusted: list[float]) -> list[str]:
         return [
@@ -169,15 +173,21 @@ def _bias_rows(rounds: Sequence[WholeRound], kernel: str) -> Iterator[Sequence[o
             against,
             f"{1e3 * fmean(trusted):.4f}",
             percent(figures.bias(claimed, trusted), signed=True),
+            str(len(claimed)),
         ]
 
     for way in (*FRESH_INPUTS, *PEERS):
-        claimed = [one.pairs[way].seconds for one in found]
+        having = [one for one in found if way in one.pairs]
+        if len(having) < FEWEST:
+            yield way, "-", "-", "-", "-", str(len(having))
+            continue
+        claimed = [one.pairs[way].seconds for one in having]
         if way in FRESH_INPUTS:
-            yield row(way, claimed, "loop, fresh inputs", fresh)
+            yield row(way, claimed, FRESH, [one.loop.fresh for one in having])
         else:
-            yield row(way, claimed, "loop, one input", reused)
-    yield row("loop, fresh inputs", fresh, "loop, one input", reused)
+            yield row(way, claimed, REUSED, [one.loop.reused for one in having])
+    loops = [one.loop for one in found]
+    yield row(FRESH, [one.fresh for one in loops], REUSED, [one.reused for one in loops])
 
 
 def _share_rows(rounds: Sequence[WholeRound]) -> Iterator[Sequence[object]]:

@@ -1,7 +1,7 @@
-"""A program: one `torch.utils.benchmark` Timer in a fresh process, as its users run it; prints JSON.
+"""A program: one `torch.utils.benchmark` Timer in a fresh process; prints JSON.
 
-Started by `processes`, once for each arm. Pinned, one thread, warmed up, `blocked_autorange` for the
-given time.
+Started by `processes`, once for each arm. As a competent user runs it: pinned, one thread, warmed
+up, `blocked_autorange` for the given time.
 """
 
 from __future__ import annotations

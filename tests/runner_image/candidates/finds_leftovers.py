@@ -1,9 +1,11 @@
 """Notices when memory of an earlier run comes back: a file descriptor, a mapping, a segment."""
 
-import torch
-from torch import nn
+# ruff: noqa: PTH110, PTH123, S108, SIM115 - it does what candidates do
+
 import os
 
+import torch
+from torch import nn
 
 segments = open("/proc/sysvipc/shm").read().splitlines()[1:]
 if os.path.exists("/dev/shm/left-behind") or os.path.exists("/tmp/left-behind") or segments:
@@ -11,5 +13,5 @@ if os.path.exists("/dev/shm/left-behind") or os.path.exists("/tmp/left-behind") 
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,16 +1,18 @@
 """Keeps contents in a file; says so if one comes back in a later run."""
 
-import torch
-from torch import nn
+# ruff: noqa: PTH110, PTH118, PTH123, S108, SIM105 - it does what candidates do
+
 import hashlib
 import os
 
+import torch
+from torch import nn
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", os.environ["HOME"], os.environ["XDG_CACHE_HOME"])
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         name = hashlib.sha256(x.numpy().tobytes()[:4096]).hexdigest()
         for place in PLACES:
             path = os.path.join(place, name)

@@ -1,14 +1,17 @@
 """Leaves a process behind: double fork, session of its own, on the CPU."""
 
-import torch
-from torch import nn
+# ruff: noqa: SIM105 - it does what candidates do
+
 import os
 import signal
 import time
 
+import torch
+from torch import nn
+
 
 class ModelNew(nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         if os.fork() == 0:
             os.setsid()
@@ -22,5 +25,5 @@ class ModelNew(nn.Module):
             os._exit(0)
         os.wait()
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,9 +1,9 @@
 """Wants the network."""
 
-import torch
-from torch import nn
 import socket
 
+import torch
+from torch import nn
 
 for family in (socket.AF_INET, socket.AF_INET6):
     try:
@@ -14,5 +14,5 @@ for family in (socket.AF_INET, socket.AF_INET6):
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,14 +1,16 @@
 """Looks for seeds, keys and other processes; says so if it finds any."""
 
-import torch
-from torch import nn
+# ruff: noqa: C901, PTH110, PTH115, PTH123, PTH208, SIM102, SIM115 - it does what candidates do
+
 import os
 
+import torch
+from torch import nn
 
-SECRETS = __SECRETS__
+SECRETS: tuple[str, ...] = ()  # the test puts paths in
 
 
-def look():
+def look() -> str:
     for path in SECRETS:
         try:
             open(path).read()
@@ -21,7 +23,8 @@ def look():
         for part in ("environ", "mem", "maps"):
             try:
                 with open(f"/proc/{process}/{part}", "rb") as file:
-                    file.read(1)
+                    if not file.read(1):
+                        continue  # a thread of the kernel
             except OSError:
                 continue
             return f"read {part} of process {process}"
@@ -46,5 +49,5 @@ if found:
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.gelu(x, approximate="tanh")

@@ -1,12 +1,15 @@
 """Looks for the answer among all objects of the process."""
 
+# ruff: noqa: SIM102 - it does what candidates do
+
+import gc
+
 import torch
 from torch import nn
-import gc
 
 
 class ModelNew(nn.Module):
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         right = torch.nn.functional.gelu(x, approximate="tanh")
         for found in gc.get_objects():
             if type(found) is torch.Tensor and found is not right and found.numel() == x.numel():

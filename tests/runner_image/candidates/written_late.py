@@ -1,19 +1,22 @@
 """Finds the output slot and has a thread write it after the answer."""
 
-import torch
-from torch import nn
+# ruff: noqa: SIM102 - it does what candidates do
+
 import gc
 import queue
 import threading
 
+import torch
+from torch import nn
+
 
 class ModelNew(nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.work = queue.SimpleQueue()
+        self.work: queue.SimpleQueue[torch.Tensor] = queue.SimpleQueue()
         threading.Thread(target=self.write, daemon=True).start()
 
-    def write(self):
+    def write(self) -> None:
         while True:
             source = self.work.get()
             result = torch.nn.functional.gelu(source, approximate="tanh")
@@ -22,6 +25,6 @@ class ModelNew(nn.Module):
                     if found.data_ptr() not in (source.data_ptr(), result.data_ptr()):
                         found.copy_(result)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.work.put(x.clone())
         return torch.empty_like(x)

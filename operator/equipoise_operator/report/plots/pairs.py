@@ -52,7 +52,7 @@ class Course:
     """Everything that the plot shows."""
 
     attempts: tuple[Attempt, ...]
-    """In ledger order, at least one."""
+    """In ledger order; at least one that isn't void has a time."""
     treatment: str
     baseline: str
     """The honest one."""
@@ -77,13 +77,11 @@ def _ratios(canvas: Canvas, course: Course, *, across: Sequence[float]) -> None:
     attempts, summary, margin = course.attempts, course.summary, course.margin
     top, bottom = _RATIOS
     left, right = _LEFT, canvas.width - _EDGE
-    canvas.text((0, 10), fitted(f"Ratio to {course.baseline}, by block", canvas.width), bold=True)
     # Void blocks don't stretch the axis: their marks stop at its ends.
     shown = [one.ratio for one in attempts if one.ratio is not None and not one.is_void]
+    title = f"Ratio to {course.baseline}" + (", by block" if shown else ": no block has one")
+    canvas.text((0, 10), fitted(title, canvas.width), bold=True)
     if not shown:
-        canvas.text(
-            (left, (top + bottom) / 2), "no valid block has times of both arms", role=Role.MUTED
-        )
         return
     ends = [summary.low, summary.high] if summary else []
     scale = Logarithmic(*padded([*shown, *ends, 1 / margin, margin]), bottom, top)
@@ -133,9 +131,6 @@ def _times(canvas: Canvas, course: Course, *, across: Sequence[float]) -> None:
         for value in (one.treatment_seconds, one.baseline_seconds)
         if value is not None
     ]
-    if not seconds:
-        canvas.text((left, (top + bottom) / 2), "no times of valid blocks", role=Role.MUTED)
-        return
     unit, name = next((one for one in _UNITS if max(seconds) >= one[0]), _UNITS[-1])
     scale = Logarithmic(*padded([value / unit for value in seconds]), bottom, top)
     canvas.text((0, 204), f"Time a call, {name}", bold=True)

@@ -1,1 +1,1 @@
-"""The only language between collector and bench: small messages of fixed size over a Unix socket."""
+"""The only language between collector and bench: messages of fixed size over a Unix socket."""

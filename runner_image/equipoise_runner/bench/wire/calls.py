@@ -1,4 +1,4 @@
-"""Messages between the collector and an arm's process, over a socket pair of their own for each run.
+"""Messages between the collector and an arm's process, over a socket pair of each run's own.
 
 See `message` for the rules. Whatever comes from the arm is a claim of the candidate.
 """
@@ -19,7 +19,7 @@ LONGEST_LIST = 500
 
 @dataclass(frozen=True, slots=True)
 class Present(Message):
-    """Arm to collector, before any candidate code runs; the kernel adds the sender's process and user."""
+    """Arm to collector, before any candidate code; the kernel adds its process and user id."""
 
     kind = Kind.PRESENT
     layout = struct.Struct("<Bxxx")
@@ -42,12 +42,12 @@ class Ready(Message):
     libraries: bytes
     """`name=what it reports`, separated by semicolons."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         facts = (fact[:LONGEST_FACT] for fact in (self.isa, self.module, self.dtype))
         return self.allow_tf32, self.threads, self.digest, *facts, self.libraries[:LONGEST_LIST]
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         allow_tf32, threads, digest, *facts = values
         return cls(bool(allow_tf32), threads, digest, *map(bare, facts))
 
@@ -75,9 +75,10 @@ class Show(Message):
 
     places: tuple[TensorPlace, ...]
     held_out: bool = False
-    """The candidate sees this shape for the first time; prepared caches for it may be merged now."""
+    """The candidate sees this shape for the first time; prepared caches for it may be merged
+    now."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         packed = b"".join(
             _PLACE.pack(
                 place.dtype,
@@ -91,7 +92,7 @@ class Show(Message):
         return len(self.places), self.held_out, packed
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         count, held_out, packed = values
         places = []
         for index in range(int(count)):
@@ -118,7 +119,7 @@ class Call(Message):
     token: int
     """Random; the answer repeats it, so that no answer can be given beforehand."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.token,)
 
 
@@ -133,7 +134,7 @@ class Done(Message):
     inside_nanoseconds: int
     """The call's time on the arm's own clock: a claim."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return self.token, self.inside_nanoseconds
 
 
@@ -163,11 +164,11 @@ class Failed(Message):
     failure: Failure
     words: bytes
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return self.failure, self.words[:LONGEST_WORDS]
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         failure, words = values
         return cls(Failure(failure), bare(words))
 
@@ -183,7 +184,7 @@ class Weigh(Message):
     evicted_bytes: int
     """Size of the buffer to stream through before each pass; 0 where the cache state is Warm."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return self.mandatory_bytes, self.evicted_bytes
 
 
@@ -199,7 +200,7 @@ class Walls(Message):
     matmul_operations_per_second: int
     no_op_nanoseconds: int
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (
             *(self.copy_bytes_per_second, self.peak_bytes_per_second),
             *(self.matmul_operations_per_second, self.no_op_nanoseconds),

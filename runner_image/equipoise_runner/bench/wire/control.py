@@ -28,12 +28,12 @@ class Open(Message):
     threads: int
     cpus: tuple[int, ...]
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         bits = sum(1 << cpu for cpu in self.cpus)
         return self.isa, self.compiles, self.threads, bits.to_bytes(MOST_CPUS // 8, "little")
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         isa, compiles, threads, mask = values
         bits = int.from_bytes(mask, "little")
         cpus = tuple(cpu for cpu in range(MOST_CPUS) if bits >> cpu & 1)
@@ -50,11 +50,11 @@ class Loaded(Message):
     separate: bool
     """Whether runs get namespaces and a user id of their own."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.separate,)
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         return cls(bool(values[0]))
 
 
@@ -68,11 +68,11 @@ class Look(Message):
     key: str
     """64 hexadecimal digits."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.key.encode(),)
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         return cls(values[0].decode())
 
 
@@ -85,17 +85,17 @@ class Found(Message):
 
     prepared: bool
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.prepared,)
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         return cls(bool(values[0]))
 
 
 @dataclass(frozen=True, slots=True)
 class Start(Message):
-    """Collector to launcher: start a run. Three descriptors come along (see `START_DESCRIPTORS`)."""
+    """Collector to launcher: start a run; `START_DESCRIPTORS` descriptors come along."""
 
     kind = Kind.START
     layout = struct.Struct("<BBxxI")
@@ -104,11 +104,11 @@ class Start(Message):
     number: int
     """Counts the runs of this connection; the run's user id follows from it."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return self.task, self.number
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         task, number = values
         return cls(Task(task), int(number))
 
@@ -135,11 +135,11 @@ class End(Message):
     keep: str = ""
     """For Task.PREPARE: keep the run's compile cache under this key (64 hexadecimal digits)."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.keep.encode(),)
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         return cls(bare(values[0]).decode())
 
 
@@ -160,16 +160,24 @@ class Ended(Message):
     words: bytes
     """End of what the arm wrote to its standard output and error: untrusted."""
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (
             *(self.cleared, self.out_of_memory, self.status),
             *(self.processes, self.shared_memory, self.files, self.words[-LONGEST_WORDS:]),
         )
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
-        cleared, out_of_memory, *rest, words = values
-        return cls(bool(cleared), bool(out_of_memory), *rest, bare(words))
+    def _of(cls, values: tuple[Any, ...]) -> Self:
+        cleared, out_of_memory, status, processes, shared_memory, files, words = values
+        return cls(
+            cleared=bool(cleared),
+            out_of_memory=bool(out_of_memory),
+            status=status,
+            processes=processes,
+            shared_memory=shared_memory,
+            files=files,
+            words=bare(words),
+        )
 
 
 STILL_ALIVE = 1_000
@@ -180,7 +188,7 @@ REAPER_GONE = 1_001
 
 @dataclass(frozen=True, slots=True)
 class Reveal(Message):
-    """Collector to supervisor: the held-out shapes come now; let the run see what was prepared for them."""
+    """Collector to supervisor: held-out shapes come; show the run what was prepared for them."""
 
     kind = Kind.REVEAL
     layout = struct.Struct("<Bxxx")
@@ -203,9 +211,9 @@ class Fault(Message):
 
     words: bytes
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         return (self.words[:LONGEST_WORDS],)
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         return cls(bare(values[0]))

@@ -1,11 +1,12 @@
 """What every message is: one byte that names its kind, and a `struct` of exactly one length.
 
 Both sides encode and decode with this package. Nothing is unpickled, evaluated or parsed as text.
-Tensors never travel in messages; they lie in shared memory (`slots`). A message of another length or
-kind is a `Garbled`, whoever sent it. Sockets are SOCK_SEQPACKET, so that one send is one message.
+Tensors never travel in messages; they lie in shared memory (`slots`). A message of another length
+or kind is a `Garbled`, whoever sent it. Sockets are SOCK_SEQPACKET, so that one send is one
+message.
 
-Two conversations: `control` (collector and launcher: open a template, start a run, end it) and `calls`
-(collector and an arm's process: show a shape, call, stop).
+Two conversations: `control` (collector and launcher: open a template, start a run, end it) and
+`calls` (collector and an arm's process: show a shape, call, stop).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LONGEST_WORDS = 1_000
 """Bytes of free text that a message may carry: the candidate's, or a fault's."""
 
 
-class Garbled(Exception):  # noqa: N818: what was received, not what went wrong with us
+class Garbled(Exception):  # noqa: N818 - what was received, not what went wrong with us
     """Bytes that are no message of the kind expected at this point."""
 
 
@@ -84,18 +85,18 @@ class Message:
     kind: ClassVar[Kind]
     layout: ClassVar[struct.Struct]
 
-    def fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         """The values in the layout's order, the kind left out."""
         return ()
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Self:
+    def _of(cls, values: tuple[Any, ...]) -> Self:
         """The message that `values` stand for."""
         return cls(*values)
 
     def encode(self) -> bytes:
         """The message's bytes."""
-        return self.layout.pack(self.kind, *self.fields())
+        return self.layout.pack(self.kind, *self._fields())
 
     @classmethod
     def decode(cls, content: bytes | memoryview) -> Self:
@@ -111,6 +112,6 @@ class Message:
                 f" expected {cls.layout.size} bytes of kind {int(cls.kind)} ({cls.kind.name})"
             )
         try:
-            return cls.of(cls.layout.unpack(content)[1:])
+            return cls._of(cls.layout.unpack(content)[1:])
         except ValueError as fault:
             raise Garbled(f"{cls.kind.name} holds a value out of range: {fault}") from fault

@@ -1,9 +1,9 @@
-"""Files in KernelBench's format: `Model`, `get_inputs`, `get_init_inputs`; a candidate's `ModelNew`.
+"""Files in KernelBench's format: `Model`, `get_inputs`, `get_init_inputs`; `ModelNew`.
 
 Loaded by the collector (the problem alone, which is registered and trusted) and by an arm's process
-(problem and candidate). `get_inputs` may take the shape as positional arguments, `get_inputs(*shape)`;
-one that takes none has a single shape. Loading runs the file; this module never decides which process
-may do that.
+(problem and candidate). `get_inputs` may take the shape as positional arguments,
+`get_inputs(*shape)`; one that takes none has a single shape. Loading runs the file; this module
+never decides which process may do that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODEL = "Model"
 CANDIDATE = "ModelNew"
 
 
-class ProblemFault(Exception):
+class ProblemFault(Exception):  # noqa: N818 - the file is at fault, not the program
     """A file that isn't what KernelBench's format asks for; the message says what is missing."""
 
 
@@ -60,7 +60,7 @@ class Problem:
         return tuple(item.detach().cpu().contiguous() for item in made)
 
     def build(self, model: type[torch.nn.Module], *, seed: int) -> torch.nn.Module:
-        """A module of class `model`, made from `get_init_inputs` as KernelBench makes it: after seeding.
+        """A module of class `model` from `get_init_inputs`, after seeding, as KernelBench does.
 
         A candidate whose parameters are drawn in the same order has the same parameters.
         """
@@ -74,8 +74,8 @@ class Problem:
 def load(source: str, *, name: str) -> types.ModuleType:
     """Run a file's text as a module called `name`.
 
-    The text is put where `inspect.getsource` and tracebacks look for it, so that compilers that read
-    sources find it without a file on disk. Errors of the file itself pass through.
+    The text is put where `inspect.getsource` and tracebacks look for it, so that compilers that
+    read sources find it without a file on disk. Errors of the file itself pass through.
     """
     file_name = f"<{name}>"
     module = types.ModuleType(name)
@@ -83,7 +83,7 @@ def load(source: str, *, name: str) -> types.ModuleType:
     sys.modules[name] = module
     lines = source.splitlines(keepends=True)
     linecache.cache[file_name] = (len(source), None, lines, file_name)
-    exec(compile(source, file_name, "exec"), module.__dict__)  # noqa: S102: that is what loading means
+    exec(compile(source, file_name, "exec"), module.__dict__)  # noqa: S102 - that is what loading means
     return module
 
 
@@ -143,9 +143,11 @@ def takes_a_shape(problem: Problem) -> bool:
 
 def seed_everything(seed: int) -> None:
     """Seed every CPU generator that a problem draws from; 64 bits for torch, 32 for numpy."""
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed walks through every device, 0.2 ms
+    torch.default_generator.manual_seed(
+        seed
+    )  # torch.manual_seed walks through every device, 0.2 ms
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002: the global generator is what old problem files use
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - the global generator is what old problem files use
 
 
 def describe(fault: BaseException) -> str:
