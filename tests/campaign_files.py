@@ -1,7 +1,7 @@
 """Campaign files for tests of the command line: a small honest one, and ways to spoil it.
 
-The small campaign is really measurable: one shape, few calls, one attempt a block, so that a run takes
-seconds on a busy machine and ends whatever it finds.
+The small campaign is really measurable: one shape, few calls, one attempt a block, so that a run
+takes seconds on a busy machine and ends whatever it finds.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -17,8 +19,8 @@ from corpus_cases import honest
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from ledger_builders import PROTOCOLS, a_void_finding
 
-WITHIN_TRIGGERS = 23
-"""Triggers are killed in at every so many-th one: a statement is one thing or nothing anyway."""
+WITHIN_TRIGGERS = 61
+"""Within an insert the driver traces each trigger; every so many-th of them is killed in too."""
 
 
 def write(ledger: SqliteLedger, acknowledge: int) -> None:
@@ -34,43 +36,53 @@ def write(ledger: SqliteLedger, acknowledge: int) -> None:
     done("planned 1")
     ledger.ingest(one.sealed[0], ())
     done("ingested 1")
-    ledger.ingest(one.sealed[1], ())  # refused: nobody planned it
-    done("refused 2")
+    ledger.ingest(one.sealed[7], ())
+    done("refused 8")  # nobody planned it
     ledger.plan(one.plans[1])
     done("planned 2")
-    ledger.ingest(one.sealed[2], (a_void_finding(),))  # refused as well
-    done("refused 3")
+    ledger.ingest(one.sealed[1], (a_void_finding(),))
+    done("ingested 2")
     ledger.reveal(name, one.secret)
     done("revealed")
 
 
 def killed_at(number: int, folder: Path) -> bool:
     """Writes a ledger in a child; whether the child was killed before its end."""
-    folder.mkdir()
     child = os.fork()
     if child == 0:
         acknowledge = os.open(folder / "acknowledged", os.O_WRONLY | os.O_CREAT)
         with SqliteLedger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
-            statements, triggers = count(1), count(1)
-
-            def kill(statement: str) -> None:
-                is_trigger = statement.startswith("-- ")
-                if is_trigger and next(triggers) % WITHIN_TRIGGERS:
-                    return
-                if next(statements) == number:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-            ledger._connection.set_trace_callback(kill)
+            ledger._connection.set_trace_callback(_killer(number))
             write(ledger, acknowledge)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
 
 
+def _killer(number: int) -> Callable[[str], None]:
+    statements, triggers = count(1), count(1)
+    last = ""
+
+    def trace(statement: str) -> None:
+        nonlocal last
+        within = statement == last
+        last = statement
+        if within and next(triggers) % WITHIN_TRIGGERS:
+            return
+        if next(statements) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return trace
+
+
 def main(root: Path) -> None:
     """Kills at every statement, looks at what is left, writes again, and reports."""
+    empty = root / "empty.sqlite3"
+    SqliteLedger(empty, protocols=PROTOCOLS).close()
     for number in count(1):
         folder = root / str(number)
+        folder.mkdir()
+        shutil.copy(empty, folder / "ledger.sqlite3")
         killed = killed_at(number, folder)
         with SqliteLedger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
             left = [entry.kind.value for entry in ledger.entries()]

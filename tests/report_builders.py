@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from random import Random
 
 from builders import (
@@ -15,7 +16,9 @@ from builders import (
     NAIVE,
     SECRET,
     TIMES,
+    TREATMENT,
     a_comparison,
+    a_contention,
     a_design,
     a_failed_run,
     a_planned_block,
@@ -25,11 +28,12 @@ from builders import (
     a_registration,
     a_run,
     a_sealed_record,
+    a_shape_outcome,
     a_spec,
 )
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_protocol import judged, judgement, portability
-from equipoise_protocol.block import BlockRecord, PlannedBlock
+from equipoise_protocol.block import BlockRecord, PlannedBlock, RunRecord
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.bodies import (
@@ -154,7 +158,6 @@ def told(story: Story) -> MemoryLedger:
     """The ledger that the story leaves."""
     ledger = MemoryLedger()
     ledger.append(EntryKind.REGISTRATION, story.registration)
-    noise = Random(101)  # noqa: S311 - noise that is the same on every run
     taken: list[AdmittedRecord] = []
     for key in block_keys(story.registration):
         is_struck = key.block in story.void_blocks
@@ -167,7 +170,7 @@ def told(story: Story) -> MemoryLedger:
                 node_class=key.node_class,
             )
             is_void = is_struck and attempt == 1
-            record = _record(story, planned, noise, is_void=is_void)
+            record = _record(story, planned, is_void=is_void)
             ledger.append(EntryKind.PLAN, plan_of(planned))
             entry = admitted(
                 a_sealed_record(record, key=a_record_key(planned, story.registration)),
@@ -191,20 +194,41 @@ def a_report(story: Story | None = None, **change: object) -> ReportData:
     return gather(told(story or a_story(**change)))  # type: ignore[arg-type]
 
 
-def _record(story: Story, planned: PlannedBlock, noise: Random, *, is_void: bool) -> BlockRecord:
-    node_class = planned.identity.node_class
-    drift = noise.gauss(0, 0.01)
+def _record(story: Story, planned: PlannedBlock, *, is_void: bool) -> BlockRecord:
+    # Noise hangs on the arm and its turn, never on the order of runs: that follows from the
+    # registration's digest, and a new field of the spec would tell every story anew.
+    name = planned.identity
+    place = f"{name.comparison}/{name.node_class}/{name.block}/{name.attempt}"
+    drift = Random(place).gauss(0, 0.01)  # noqa: S311 - noise that is the same on every run
     runs = []
     for position, arm in enumerate(planned.order):
-        if arm in story.failing:
-            runs.append(a_failed_run(planned, position))
-            continue
-        base = story.times.get((arm, node_class), TIMES.get(arm, TIMES["candidate"]))
+        turn = planned.order[:position].count(arm)
+        noise = Random(f"{place}/{arm}/{turn}")  # noqa: S311 - as above
         burden = noise.uniform(0.1, 0.6) if is_void else 0.0
         factor = 1 + drift + noise.gauss(0, story.noise) + burden
-        runs.append(a_run(planned, position, nanoseconds=round(base * factor)))
+        base = story.times.get((arm, name.node_class), TIMES.get(arm, TIMES[TREATMENT]))
+        runs.append(
+            a_failed_run(planned, position)
+            if arm in story.failing
+            else _run(planned, position, nanoseconds=round(base * factor), first=turn)
+        )
     whole = sum(run.whole_nanoseconds for run in runs) * 5 // 4
     return a_record(planned, runs=tuple(runs), whole_nanoseconds=whole)
+
+
+def _run(planned: PlannedBlock, position: int, *, nanoseconds: int, first: int) -> RunRecord:
+    work, effort = planned.work, planned.effort
+    shapes = tuple(
+        a_shape_outcome(
+            shape,
+            nanoseconds=nanoseconds * prod(shape) // prod(work.shapes[0]),
+            values=effort.values,
+            warm_ups=effort.warm_ups,
+            first=first,
+        )
+        for shape in work.shapes
+    )
+    return a_run(planned, position, shapes=shapes, contention=a_contention(shapes))
 
 
 def _findings(story: Story, planned: PlannedBlock, *, is_void: bool) -> tuple[Finding, ...]:

@@ -43,7 +43,7 @@ STORIES: Mapping[str, Story] = MappingProxyType(
             },
             noise=0.003,
         ),
-        "inconclusive": a_story(noise=0.035, times={(TREATMENT, "cpu"): 391_000}, blocks=8),
+        "inconclusive": a_story(noise=0.035, times={(TREATMENT, "cpu"): 397_000}, blocks=8),
         "unstable": a_story(noise=0.12),
         "refused": a_story(refused={TREATMENT: a_cached_output(TREATMENT)}),
         "failed": a_story(failing=(TREATMENT,), refused={TREATMENT: a_failure(TREATMENT)}),

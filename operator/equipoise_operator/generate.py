@@ -1,10 +1,10 @@
 """Files that are made from the code: JSON schemas and the command line's page.
 
-Run by `make generate`, and by `make lint` and the tests with `--check`, so that what is published can't
-drift from what the program does:
+Run by `make generate`, and by `make lint` and the tests with `--check`, so that what is published
+can't drift from what the program does:
 
     python -m equipoise_operator.generate            write the files anew
-    python -m equipoise_operator.generate --check    change nothing; exit code 1 where a file differs
+    python -m equipoise_operator.generate --check    change nothing; end with 1 where one differs
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ SCHEMAS: dict[str, type[Model]] = {
 IDENTIFIER = "https://equipoise.dev/schemas/{name}.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-CLI_HEAD = """<!-- Made by `make generate` from the program itself; changes here are overwritten. -->
+CLI_HEAD = """<!-- Made by `make generate` from the program itself; changes here are overwritten.
+-->
 
 """
 
@@ -63,7 +64,7 @@ def schema(name: str, model: type[Model]) -> str:
 def command_page() -> str:
     """The page of the command line, in Markdown. Pure."""
     group = typer.main.get_command(command_line)
-    context = group.make_context("equipoise", [], resilient_parsing=True)
+    context = typer.Context(group, info_name="equipoise")
     page = get_docs_for_click(obj=group, ctx=context, name="equipoise")
     # Usage lines are no commands to run, and fenced blocks of `console` are (tests/docs).
     page = page.replace("```console\n$ ", "```text\n")
@@ -92,8 +93,8 @@ def main(
     differing = [path for path, content in files.items() if _found(root / path) != content]
     if differing:
         sys.stderr.write(
-            f"{', '.join(differing)}: not what the code says; expected the output of `make generate`."
-            " Run it and commit the result.\n"
+            f"{', '.join(differing)}: not what the code says; expected the output of"
+            " `make generate`. Run it and commit the result.\n"
         )
         raise typer.Exit(ExitCode.ERROR)
 

@@ -37,13 +37,14 @@ ANCHOR_SEEDS: Final = (
 CHECKED_OUTPUTS: Final = Constant(
     5,
     "timed outputs checked a shape and run at least",
-    "Design, section 2: a random few outputs (at least 5 a shape) are checked in float64",
+    "Decision 0005: enough that a result which is wrong in half of the calls passes three runs"
+    " in a hundred: 2^-5 = 0.031",
 )
 BATCHES: Final = Constant(
     4,
     "secret batch lengths a shape and run at least",
-    "Design, section 2: at least four secret lengths in random order; a line has two parameters,"
-    " so four points leave two degrees of freedom for the test of linearity",
+    "Decision 0005: a line has two parameters, so four points leave two degrees of freedom for the"
+    " test of linearity",
 )
 MINIMUM_BLOCKS_ONE_QUESTION: Final = Constant(
     6,

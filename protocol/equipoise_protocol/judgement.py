@@ -22,6 +22,7 @@ from equipoise_protocol.multiplicity import holm
 from equipoise_protocol.permutation import sign_flip
 from equipoise_protocol.registration import Registration, registration_digest
 from equipoise_protocol.rule import DecisionRule
+from equipoise_protocol.spec import Decision as RegisteredRule
 from equipoise_protocol.verdict import Ratio, Verdict
 from equipoise_protocol.vocabulary import Reason, VerdictKind
 
@@ -33,10 +34,12 @@ REFUSED = frozenset({Reason.CANDIDATE_REFUSED, Reason.CANDIDATE_FAILED})
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The levels that hold for one question at one look."""
+    """The levels that hold for one question: at this look, and for a fresh campaign with one look."""
 
     difference: float
     equivalence: float
+    fresh_difference: float
+    fresh_equivalence: float
 
 
 def look_blocks(registration: Registration, look: int) -> int:
@@ -109,7 +112,12 @@ def _levels(
         equivalences, alpha=alpha, nominal=lambda share: at(share).equivalence_alpha
     )
     return tuple(
-        Levels(difference=one.level, equivalence=other.level)
+        Levels(
+            difference=one.level,
+            equivalence=other.level,
+            fresh_difference=one.share,
+            fresh_equivalence=other.share,
+        )
         for one, other in zip(by_difference, by_equivalence, strict=True)
     )
 
@@ -136,13 +144,9 @@ def _verdict(
     decision = (
         decide(
             estimate,
-            rule=DecisionRule(
-                minimum_effect_ratio=(BASIS_POINTS + rule.minimum_effect_basis_points)
-                / BASIS_POINTS,
-                equivalence_margin_ratio=(BASIS_POINTS + rule.equivalence_margin_basis_points)
-                / BASIS_POINTS,
-                difference_alpha=levels.difference,
-                equivalence_alpha=levels.equivalence,
+            rule=_rule(rule, difference=levels.difference, equivalence=levels.equivalence),
+            fresh_rule=_rule(
+                rule, difference=levels.fresh_difference, equivalence=levels.fresh_equivalence
             ),
         )
         if estimate is not None
@@ -189,6 +193,16 @@ def _verdict(
         records=tuple(one.digest for one in evidence.judged),
     )
     return draft.model_copy(update={"sentence": sentence.of_verdict(draft, rule)})
+
+
+def _rule(registered: RegisteredRule, *, difference: float, equivalence: float) -> DecisionRule:
+    return DecisionRule(
+        minimum_effect_ratio=(BASIS_POINTS + registered.minimum_effect_basis_points) / BASIS_POINTS,
+        equivalence_margin_ratio=(BASIS_POINTS + registered.equivalence_margin_basis_points)
+        / BASIS_POINTS,
+        difference_alpha=difference,
+        equivalence_alpha=equivalence,
+    )
 
 
 def _kind(

@@ -29,6 +29,8 @@ DTYPES = (
 DTYPE_NAMES = {str(dtype).removeprefix("torch."): dtype for dtype in DTYPES}
 
 PAGE = 4_096
+LARGEST_ELEMENT = 8
+"""An empty tensor still stands on one element of memory."""
 STAGGER = 320
 """Bytes by which each slot is shifted against the last one, five cache lines: slots that all began
 on a page would share their low address bits, and loads would wait for unrelated stores (4K
@@ -84,7 +86,7 @@ def places(inputs: Sequence[Meta], output: Meta) -> tuple[TensorPlace, ...]:
 
 def size(laid: Sequence[TensorPlace]) -> int:
     """Bytes that a memory needs to hold these slots. Pure."""
-    return max(place.offset + max(1, meta_at(place).bytes) for place in laid)
+    return max(place.offset + max(LARGEST_ELEMENT, meta_at(place).bytes) for place in laid)
 
 
 def meta_at(place: TensorPlace) -> Meta:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -123,6 +125,38 @@ def test_the_command_line_and_the_protocol_need_no_extra() -> None:
 
 def test_the_command_line_does_not_load_torch_where_it_is_installed() -> None:
     assert not loaded_after("import equipoise_operator.cli") & set(EXTRAS_ONLY)
+
+
+def imported_by(module: Path) -> set[str]:
+    """Top-level names of all that a module imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def normalised(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_whatever_is_imported_is_a_declared_dependency(folder: str) -> None:
+    # A package that only a developer's tool brings along would be missing at a user's.
+    requirements = metadata.requires("equipoise") or []
+    declared = {normalised(re.split(r"[^\w.-]", line)[0]) for line in requirements}
+    distributions = metadata.packages_distributions()
+    undeclared = {
+        (module.relative_to(ROOT).as_posix(), name)
+        for module in (ROOT / folder).rglob("*.py")
+        for name in imported_by(module)
+        if name not in sys.stdlib_module_names
+        and not name.startswith("equipoise_")
+        and not declared & {normalised(found) for found in distributions.get(name, [])}
+    }
+    assert undeclared == set()
 
 
 def test_the_base_installation_asks_for_no_extra() -> None:

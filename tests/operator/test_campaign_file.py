@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from builders import PROBLEM
 from campaign_files import a_campaign_file
 from equipoise_operator import campaign_file

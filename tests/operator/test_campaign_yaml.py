@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from equipoise_operator import campaign_yaml
 from equipoise_operator.campaign_yaml import Position, YamlFaultyError
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+
 from campaign_files import Document, a_campaign_file, a_campaign_folder
 from equipoise_operator import cli
 from equipoise_operator.exit_codes import ExitCode
@@ -47,7 +48,8 @@ def test_help_names_every_command_and_every_exit_code(capsys: pytest.CaptureFixt
 
 def test_help_and_completion_load_nothing_heavy() -> None:
     program = (
-        "import sys; import equipoise_operator.cli as cli; cli.main(['--help']); cli.main(['version']);"
+        "import sys; import equipoise_operator.cli as cli;"
+        "cli.main(['--help']); cli.main(['version']);"
         "heavy = {'torch', 'matplotlib', 'pyarrow', 'numpy', 'scipy', 'sqlalchemy', 'alembic'};"
         "sys.exit(f'loaded: {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from builders import a_ratio, a_registration, a_verdict
 from equipoise_operator import comparing
 from equipoise_operator.comparing import Side

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from campaign_files import a_campaign_folder
 from equipoise_operator import cli, export
 from equipoise_operator.commands.terminal import Format, Rows

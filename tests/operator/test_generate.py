@@ -8,12 +8,13 @@ from pathlib import Path
 import fastjsonschema
 import pytest
 import yaml
+from typer.testing import CliRunner
+
 from builders import a_ratio, a_registration, a_verdict
 from campaign_files import a_campaign_document, a_node_class_document
 from equipoise_operator import generate
 from equipoise_protocol.registration import registration_digest
 from equipoise_protocol.verdict import Verdicts
-from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from equipoise_operator.errors import UsageError
 from equipoise_operator.local.machine import Capability, read_capability, registered_class
 from equipoise_protocol.provenance import Environment
@@ -20,7 +21,7 @@ def a_class(**change: object) -> NodeClass:
     return NodeClass(
         api_version="equipoise.dev/v1alpha1",
         kind="NodeClass",
-        metadata=Metadata(name="wide"),
+        metadata=Metadata.model_validate({"name": "wide"}),
         spec=NodeClassSpec.model_validate(change),
     )
 

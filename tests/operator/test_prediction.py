@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from builders import a_design, a_spec
 from equipoise_operator.local.prediction import (
     INTAKE_SECONDS,
@@ -66,8 +67,8 @@ def test_a_treatment_that_the_pilot_saw_refused_is_measured_in_few_blocks() -> N
 
 
 def test_the_spread_of_few_blocks_comes_from_the_runs_within_them() -> None:
-    # Runs 0.50, 0.52 have variance 0.0002 and runs 0.20, 0.21 have 0.00005; pooled 0.000125 for a run,
-    # so 2 * 0.000125 / 2 for the difference of two means of two runs each.
+    # Runs 0.50, 0.52 have variance 0.0002 and runs 0.20, 0.21 have 0.00005; pooled 0.000125 for a
+    # run, so 2 * 0.000125 / 2 for the difference of two means of two runs each.
     found = deviation_of([a_block()])
     assert found is not None
     assert found.estimate == pytest.approx(math.sqrt(0.000125))

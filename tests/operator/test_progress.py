@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from builders import (
     COMPARISON,
     NODE_CLASS,

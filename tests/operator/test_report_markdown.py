@@ -10,13 +10,16 @@ import pytest
 from equipoise_operator.report import markdown
 from report_stories import STORIES, story
 
+DIGEST, ORDER = re.compile("sha256:[0-9a-f]{64}"), re.compile(r"\|(?: [A-C]){6} \|")
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("name", ["classes", "refused"])
 def test_the_report_is_as_it_was_agreed_to_look(name: str, tmp_path: Path) -> None:
     golden = GOLDEN / f"report-{name}.md"
-    rendered = markdown.render(story(name))
+    # What follows from digests alone changes with every new field of a spec, and says nothing here.
+    rendered = DIGEST.sub("sha256:...", markdown.render(story(name)))
+    rendered = ORDER.sub("| (order) |", rendered)
     now = tmp_path / golden.name
     now.write_text(rendered, encoding="utf-8")
     assert rendered == golden.read_text(encoding="utf-8"), f"if it should, copy {now} to {golden}"

@@ -23,6 +23,7 @@ from pathlib import Path
 import fastjsonschema
 import psutil
 import pytest
+
 from campaign_files import Change, Document, a_campaign_file
 from equipoise_operator import cli, generate
 from equipoise_operator.exit_codes import ExitCode
@@ -59,7 +60,7 @@ def data_in(out: Path) -> ReportData:
 
 
 def processes_of(out: Path) -> list[psutil.Process]:
-    """Everything that still works for a campaign: runner, collector, bench and arms name its cache."""
+    """Everything that still works for a campaign: runner, bench and arms name its cache."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
@@ -262,8 +263,7 @@ def test_a_runner_that_dies_loses_one_attempt_and_the_campaign_goes_on(tmp_path:
 
 def test_killed_at_random_moments_a_campaign_still_ends_with_every_block(tmp_path: Path) -> None:
     file, out = a_campaign_file(tmp_path), tmp_path / "out"
-    drawn = random.Random(int.from_bytes(os.urandom(4), "big"))
-    delays = [drawn.uniform(0.2, 12.0) for _ in range(5)]
+    delays = [random.uniform(0.2, 12.0) for _ in range(5)]  # noqa: S311 - moments, no secrets
     for delay in delays:
         process = started(file, out)
         with suppress(subprocess.TimeoutExpired):

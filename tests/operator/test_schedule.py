@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+
 from builders import (
     COMPARISON,
     NODE_CLASS,
@@ -14,7 +15,6 @@ from builders import (
     a_registration,
     a_spec,
 )
-
 from equipoise_operator.local.schedule import (
     Action,
     Attempt,
@@ -24,8 +24,8 @@ from equipoise_operator.local.schedule import (
     MeasureBlock,
     Outcome,
     Question,
-    TakenLook,
     TakeLook,
+    TakenLook,
     looks_taken,
     next_action,
     owed_keys,

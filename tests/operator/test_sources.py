@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from builders import PROBLEM
 from campaign_files import a_campaign_document
 from equipoise_operator.local import sources

@@ -391,9 +391,9 @@ def document(study: Study) -> Iterator[str]:
         " one: minimum effect 1 %, equivalence margin 2 %, error rate 5 %. A block's log-ratio has"
         " a standard deviation of 2 % (drift: 2.2 %; shared wall: 0.09 %). Kinds of noise:"
         " `Normal`; `HeavyTailed` (t with 3 degrees of freedom); `Drift` (line, bend and walk"
-        " through A B B A or B A A B); `Skewed` (one-sided spikes of the treatment, skewness -6,"
-        " harsher than anything that two arms on one machine share); `SharedWall` (a coarse clock"
-        " shows four blocks in five exactly alike)."
+        " through A B B A or B A A B); `Skewed` (one-sided spikes that the treatment"
+        " alone has, skewness -6); `SharedWall` (a coarse clock shows four blocks in five exactly"
+        " alike)."
     )
     yield ""
     yield "## A/A: false positives and coverage"

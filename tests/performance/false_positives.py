@@ -51,6 +51,7 @@ def uses(units: tuple[Unit, ...]) -> dict[str, float]:
     """How much of each bound an arm uses up; above 1 it is found."""
     agreements = [clocks.agreement(unit) for unit in units]
     lines = [line for unit in units if (line := linearity.line_of(unit)) is not None]
+    opening = linearity.opening_of(units)
     supports = [linearity.median_support(unit) for unit in units]
     slopes = [one for unit in units if (one := linearity.slope_support(unit)) is not None]
     lost = [
@@ -64,6 +65,7 @@ def uses(units: tuple[Unit, ...]) -> dict[str, float]:
         ),
         "pauses": clocks.typical(lost),
         "line": clocks.typical([one.beyond / one.allowed for one in lines]),
+        "opening": opening.beyond / opening.allowed,
         "median": clocks.typical([(one.supported - one.claimed) / one.allowed for one in supports]),
         "slope": clocks.typical([(one.supported - one.claimed) / one.allowed for one in slopes])
         if slopes

@@ -38,6 +38,9 @@ from equipoise_protocol.block import PlannedBlock
 from equipoise_protocol.ledger.bodies import Rejection, plan_of
 from equipoise_protocol.verdict import Verdicts
 
+MOST_LOST_IN_A_ROW = 3
+"""Attempts that the runner may fail at, one after the other, before the program gives up."""
+
 INTERRUPTED = "Interrupted: the program ended while this attempt was under way, and no record came."
 
 
@@ -197,7 +200,7 @@ class _Session:
         lost = Measured(planned, Outcome.LOST, (), seconds, note=str(error))
         self._observer.measured(lost, self._progress())
         self._lost_in_a_row += 1
-        if self._lost_in_a_row >= self._data.registration.spec.retries.attempts_per_block:
+        if self._lost_in_a_row >= MOST_LOST_IN_A_ROW:
             raise error
 
     def _lose(self, planned: PlannedBlock, reason: str) -> None:

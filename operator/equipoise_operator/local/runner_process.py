@@ -116,8 +116,8 @@ class Runners:
         self._running[key] = runner  # at the end: the first one is the longest unused
         answer = runner.ask(_line(call), on_tick=on_tick)
         if answer is None:
-            self._running.pop(key).stop(at_once=True)
-            raise NoRecordError(_no_record(call.planned, runner.last_words()))
+            said = self._running.pop(key).stop(at_once=True)
+            raise NoRecordError(_no_record(call.planned, said))
         if "fault" in answer or not call.output.is_file():
             raise NoRecordError(_no_record(call.planned, str(answer.get("fault", ""))))
 
@@ -174,19 +174,14 @@ class _Runner:
             return None
         return parsed if isinstance(parsed, dict) else None
 
-    def last_words(self) -> str:
-        """The end of what the runner wrote to its standard error, without control characters."""
-        # pread: the runner writes at the same offset, which must not move.
-        size = os.fstat(self._said.fileno()).st_size
-        text = os.pread(self._said.fileno(), MESSAGE_BYTES, max(0, size - MESSAGE_BYTES))
-        words = text.decode(errors="replace")
-        return "".join(one if one.isprintable() else " " for one in words).strip()
-
-    def stop(self, *, at_once: bool) -> None:
+    def stop(self, *, at_once: bool) -> str:
         """Ends the process and everything below it.
 
         Args:
             at_once: false where it is idle, and may hang up by itself.
+
+        Returns:
+            The end of what it wrote to its standard error.
         """
         process = self._process
         below: list[psutil.Process] = []
@@ -208,7 +203,15 @@ class _Runner:
                 one.kill()
         if process.stdout is not None:
             process.stdout.close()
-        self._said.close()
+        with self._said:
+            return self._last_words()
+
+    def _last_words(self) -> str:
+        """Without control characters: a runner may quote a candidate."""
+        size = os.fstat(self._said.fileno()).st_size
+        text = os.pread(self._said.fileno(), MESSAGE_BYTES, max(0, size - MESSAGE_BYTES))
+        words = text.decode(errors="replace")
+        return "".join(one if one.isprintable() else " " for one in words).strip()
 
 
 def wait_for_orphans(cache: Path) -> None:

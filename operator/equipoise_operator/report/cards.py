@@ -184,7 +184,8 @@ def _headline(verdict: Verdict, rule: Decision) -> tuple[Figure | str, tuple[Wor
 
 
 def _strawman(verdict: Verdict) -> Words:
-    if verdict.naive_ratio is None or verdict.strawman_index is None:
+    is_void = verdict.verdict is VerdictKind.VOID
+    if is_void or verdict.naive_ratio is None or verdict.strawman_index is None:
         return ()
     naive = verdict.naive_ratio.estimate
     return (

@@ -20,7 +20,7 @@ from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
 from equipoise_protocol.registration import Registration, registration_digest
 from equipoise_protocol.spec import Comparison
 from equipoise_protocol.verdict import Portability, Verdict
-from equipoise_protocol.vocabulary import BaselineKind, Phase
+from equipoise_protocol.vocabulary import BaselineKind, Phase, VerdictKind
 
 
 class Ledger(Protocol):
@@ -53,8 +53,11 @@ class Question:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether its ratio may be shown: not if the look refused to estimate one."""
-        return self.verdict is None or self.verdict.honest_ratio is not None
+        """Whether a ratio may rest on its blocks: not where the verdict is void or has none."""
+        verdict = self.verdict
+        return verdict is None or (
+            verdict.verdict is not VerdictKind.VOID and verdict.honest_ratio is not None
+        )
 
     @property
     def honest_baseline(self) -> str | None:

@@ -13,7 +13,7 @@ from equipoise_operator.report import bench as measured
 from equipoise_operator.report import sentence
 from equipoise_operator.report.page import Bench, Page, Transfer
 from equipoise_operator.report.plots import forest, pairs, phases, slope, strip, walls
-from equipoise_protocol.verdict import Ratio, Verdict
+from equipoise_protocol.verdict import ClassRatio, Ratio, Verdict
 from equipoise_protocol.vocabulary import VerdictKind
 
 _BASIS_POINTS = 10_000
@@ -56,13 +56,7 @@ def forest_of(page: Page) -> Drawing:
 def slope_of(page: Page, transfer: Transfer, *, position: int) -> Drawing:
     """The slope chart of a portability verdict; nothing below two classes with a ratio."""
     stops = tuple(
-        slope.Stop(
-            node_class=one.node_class,
-            written=written,
-            estimate=one.ratio.estimate if one.ratio else None,
-            low=one.ratio.low if one.ratio else None,
-            high=one.ratio.high if one.ratio else None,
-        )
+        _stop(one, written)
         for one, (_, _, written) in zip(transfer.portability.classes, transfer.classes, strict=True)
     )
     if sum(stop.estimate is not None for stop in stops) < 2:  # noqa: PLR2004 - a slope has two ends
@@ -71,6 +65,17 @@ def slope_of(page: Page, transfer: Transfer, *, position: int) -> Drawing:
     return _both(
         lambda is_narrow, key: slope.slope(stops, margin=margin, is_narrow=is_narrow, key=key),
         f"slope{position}",
+    )
+
+
+def _stop(given: ClassRatio, written: str) -> slope.Stop:
+    ratio = given.ratio if given.verdict is not VerdictKind.VOID else None
+    return slope.Stop(
+        node_class=given.node_class,
+        written=written,
+        estimate=ratio.estimate if ratio else None,
+        low=ratio.low if ratio else None,
+        high=ratio.high if ratio else None,
     )
 
 
@@ -113,7 +118,8 @@ def _row(page: Page, bench: Bench) -> forest.Row:
     heading = card.node_class
     if len(page.data.registration.spec.comparisons) > 1:
         heading = f"{card.comparison}, {card.node_class}"
-    if verdict is None or verdict.honest_ratio is None:
+    is_void = verdict is not None and verdict.verdict is VerdictKind.VOID
+    if verdict is None or verdict.honest_ratio is None or is_void:
         reasons = ", ".join(verdict.reasons) if verdict is not None else ""
         return forest.Row(f"{card.sign} {heading}", (), f"{card.label}: {reasons}".rstrip(": "))
     bars = [_bar(verdict, verdict.honest_ratio, is_honest=True)]
@@ -154,7 +160,7 @@ def _pairs(page: Page, bench: Bench, *, key: str) -> Drawing:
     if all(one.is_void for one in timed):
         return NOTHING
     verdict = bench.question.verdict
-    given = verdict.honest_ratio if verdict is not None else None
+    given = verdict.honest_ratio if verdict is not None and bench.question.is_estimated else None
     course = pairs.Course(
         attempts=attempts,
         treatment=bench.treatment,

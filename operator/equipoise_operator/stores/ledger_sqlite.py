@@ -170,10 +170,10 @@ class SqliteLedger(LedgerReader):
         """Takes a sealed record in with what the validator found: the one way in (R31).
 
         Accepted: the record is in the ledger. AlreadyThere: it was before, with the same seal.
-            Refused: a finding refuses the record itself, or a rule of the database does (another
-            record of that attempt among them, which is tampering or a replay); a rejection with the
-            reason and the object's digest is in the ledger, and no record. The object itself is
-            kept among the artefacts in each case.
+        Refused: a finding refuses the record itself, or a rule of the database does (another record
+        of that attempt among them, which is tampering or a replay); a rejection with the reason and
+        the object's digest is in the ledger, once however often the object comes, and no record.
+        The object itself is kept among the artefacts in each case.
 
         Raises:
             StoreError: a store can't be written; nothing is acknowledged, deliver the record again.
@@ -192,16 +192,18 @@ class SqliteLedger(LedgerReader):
                     rule, reason = error.rule, str(error)
                 else:
                     return Ingested(IngestOutcome.ACCEPTED, body.digest)
-            rejection = Rejection(
-                claimed=sealed.record.identity,
-                ending=Ending.REFUSED,
-                object_digest=object_digest,
-                rule=rule,
-                reason=reason[:REASON_LENGTH],
-                findings=findings,
-            )
-            if not log.is_there(self._connection, digest(rejection)):
-                self._append(EntryKind.REJECTION, rejection)
+            if not self._is_rejected(object_digest):
+                self._append(
+                    EntryKind.REJECTION,
+                    Rejection(
+                        claimed=sealed.record.identity,
+                        ending=Ending.REFUSED,
+                        object_digest=object_digest,
+                        rule=rule,
+                        reason=reason[:REASON_LENGTH],
+                        findings=findings,
+                    ),
+                )
         return Ingested(IngestOutcome.REFUSED, body.digest, reason)
 
     def append_verdict(self, verdict: Verdict) -> str:

@@ -115,6 +115,15 @@ class LedgerReader:
             ).fetchone()
         return AdmittedRecord.model_validate_json(row[0]) if row else None
 
+    def _is_rejected(self, object_digest: str) -> bool:
+        """Whether a rejection of that object is in the ledger."""
+        with as_store_errors():
+            row = self._connection.execute(
+                "SELECT 1 FROM entries WHERE kind = 'Rejection' AND record = ? LIMIT 1",
+                (object_digest,),
+            ).fetchone()
+        return row is not None
+
     def _open_attempt_before(self, plan: BlockPlan) -> BlockPlan | None:
         """The attempt before a plan's own, where it is planned and has not ended."""
         one = plan.identity

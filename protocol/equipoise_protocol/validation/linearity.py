@@ -1,10 +1,11 @@
 """Whether batch time is a line over batch length, and supports what is claimed from it: R13.
 
-Called by `check`. Pure. An arm doesn't know a batch's length before it ends. One that burns time
-at the start of each batch, or in short ones, would flatten the slope of time over length; one that
-is fast on just over half of its calls would have a fast median. Each call's time beyond the usual
-is counted up to a cap, so that an interruption of milliseconds weighs no more than a few calls.
-Decision 0008 derives the bounds.
+Called by `check`. Pure. An arm doesn't know a batch's length before it ends. One that burns time at
+the start of each batch (the line then meets the axis above the null arm's band), or in short ones,
+would flatten the slope of time over length; one that is fast on just over half of its calls would
+have a fast median. Where a sum is needed, each call's time beyond the usual is counted up to a cap,
+so that an interruption of milliseconds weighs no more than a few calls. Decision 0008 derives the
+bounds.
 """
 
 from __future__ import annotations
@@ -42,6 +43,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """The first calls of an arm's batches, in calls of its usual rate."""
+
+    calls: int
+    """Calls that every batch has: the shortest batch's."""
+    beyond: float
+    """Time beyond the usual rate that a typical batch spends in them, in calls."""
+    allowed: float
+    """How much of that an honest arm may show."""
+
+    @property
+    def excess(self) -> float:
+        """Calls beyond what is allowed; above 0 the line meets the axis too high."""
+        return self.beyond - self.allowed
+
+
+@dataclass(frozen=True, slots=True)
 class Support:
     """A claimed time a call, and what the longest batch supports, in nanoseconds."""
 
@@ -73,7 +91,9 @@ def findings(held: Held) -> tuple[Finding, ...]:
     """Arms whose batches are no line, or don't support their claim (R13)."""
     arms = dict.fromkeys(run.arm for run in held.completed)
     return tuple(
-        finding for arm in arms for finding in (*_no_line(held, arm), *_no_support(held, arm))
+        finding
+        for arm in arms
+        for finding in (*_no_line(held, arm), *_high_opening(held, arm), *_no_support(held, arm))
     )
 
 
@@ -94,6 +114,31 @@ def line_of(unit: Unit) -> Line | None:
         calls=len(calls),
         beyond=len(calls) * (capped_mean(calls, usual) / rate - 1),
         allowed=share * len(calls) + first_calls,
+    )
+
+
+def opening_of(units: Sequence[Unit]) -> Opening:
+    """How an arm's batches begin: at each place, the median over all batches of all units.
+
+    A burn at the start is in every batch, at the same place; an interruption is in few of them.
+    """
+    relative = [
+        [call / median(unit.outcome.outside_nanoseconds) - 1 for call in stretch]
+        for unit in units
+        for stretch in _stretches(unit)
+    ]
+    calls = min(len(stretch) for stretch in relative)
+    at_each_place = [median(stretch[place] for stretch in relative) for place in range(calls)]
+    share = constants.BATCH_EXCESS.value / BASIS_POINTS
+    cold = [
+        (constants.FIRST_CALL.value + 2 * _null_band(unit))
+        / median(unit.outcome.outside_nanoseconds)
+        for unit in units
+    ]
+    return Opening(
+        calls=calls,
+        beyond=sum(max(0.0, beyond) for beyond in at_each_place),
+        allowed=share * calls + 1 + median(cold),
     )
 
 
@@ -151,6 +196,27 @@ def _no_line(held: Held, arm: str) -> Iterator[Finding]:
                 f" its batches took as long as {worst.calls + worst.beyond:.1f} in the longer half;"
                 f" expected at most {worst.calls + worst.allowed:.1f}, so time is no line over the"
                 " number of calls."
+            ),
+        )
+
+
+def _high_opening(held: Held, arm: str) -> Iterator[Finding]:
+    units = held.units(arm)
+    if not units:
+        return
+    opening = opening_of(units)
+    if opening.excess > 0:
+        yield fault(
+            "R13",
+            "BatchesNotLinear",
+            severity=Severity.REFUSAL,
+            subject=f"{arm}, first calls of its batches",
+            arm=arm,
+            message=(
+                f"{arm} burns time at the start of its batches: the first {opening.calls} call(s)"
+                f" of a typical batch took as long as {opening.calls + opening.beyond:.1f} usual ones;"
+                f" expected at most {opening.calls + opening.allowed:.1f}, so the line of time over"
+                " the number of calls doesn't begin where the null arm's does."
             ),
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from equipoise_protocol.block import RunRecord
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.validation.held import Held, fault
 from equipoise_protocol.vocabulary import ArmRole, RunStatus, Severity
@@ -18,6 +19,7 @@ QUOTED = 400
 
 TREATMENT_FAILED = "CandidateFailed"
 BASELINE_FAILED = "BaselineFailed"
+WRONG_FORM = "WrongOutputForm"
 
 
 def broken_off(held: Held) -> Iterator[Finding]:
@@ -60,7 +62,7 @@ def failed(held: Held) -> Iterator[Finding]:
         role = "treatment" if is_treatment else f"{registered.baseline_kind} baseline"
         yield fault(
             "R19",
-            TREATMENT_FAILED if is_treatment else BASELINE_FAILED,
+            _kind(runs, is_treatment=is_treatment),
             severity=Severity.REFUSAL,
             subject=f"{arm}, run {runs[0].position}",
             arm=arm,
@@ -76,3 +78,14 @@ def failed(held: Held) -> Iterator[Finding]:
                 " honest baseline it has no verdict."
             ),
         )
+
+
+def _kind(runs: list[RunRecord], *, is_treatment: bool) -> str:
+    """A baseline that is lost has a kind of its own; so has an output that isn't a plain tensor.
+
+    The latter is what a lazy tensor comes to (C03): nothing broke, there was just no result.
+    """
+    if not is_treatment:
+        return BASELINE_FAILED
+    forms = {run.status for run in runs}
+    return WRONG_FORM if forms == {RunStatus.WRONG_OUTPUT_FORM} else TREATMENT_FAILED

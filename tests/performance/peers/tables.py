@@ -68,6 +68,11 @@ def sections(rounds: Sequence[WholeRound], goals: Sequence[Goal]) -> Iterator[st
     """Every section, goals first. Intervals take two rounds at least."""
     yield "## Goals"
     yield ""
+    yield (
+        "A goal is met or not by the figure itself. Brackets: of a ratio its 95 % interval, of a"
+        " share the lowest and the highest round."
+    )
+    yield ""
     yield from table(
         ("goal", "bound", "found", "met"),
         (
@@ -80,7 +85,8 @@ def sections(rounds: Sequence[WholeRound], goals: Sequence[Goal]) -> Iterator[st
     yield (
         "The same artefact in both arms. *Difference* is the mean ratio of the arms less 1, in per"
         " cent, with its 95 % interval; *half-width* is that interval's on the log scale, in per"
-        " cent. Brackets: 95 % intervals under normal noise (chi-squared; F for ratios)."
+        " cent. Brackets of half-widths and of their ratios: 95 % intervals under normal noise"
+        " (chi-squared, F). Columns of times show how equal the time was."
     )
     yield ""
     for kernel in WARM:

@@ -10,7 +10,11 @@ from equipoise_protocol.validation import check
 from equipoise_protocol.vocabulary import RunStatus
 from validating import findings_on, kinds_on, with_runs
 
-FAILURES = [status for status in RunStatus if status is not RunStatus.COMPLETED]
+FAILURES = [
+    status
+    for status in RunStatus
+    if status not in {RunStatus.COMPLETED, RunStatus.WRONG_OUTPUT_FORM}
+]
 
 
 def failed(run: RunRecord, **change: object) -> RunRecord:
@@ -38,6 +42,21 @@ def test_a_treatment_that_fails_is_refused_and_the_block_stays_valid(status: Run
     ]
     assert status.value in found[0].message
     assert not check.is_void(found)
+
+
+def test_a_treatment_whose_output_is_no_plain_tensor_is_refused_by_that_name() -> None:
+    # C03: a lazy tensor leaves the work to whoever looks at it.
+    record = with_runs(
+        a_record(), lambda run: failed(run, status=RunStatus.WRONG_OUTPUT_FORM), arm="candidate"
+    )
+    assert kinds_on(record) == {("WrongOutputForm", "Refusal", "candidate")}
+
+
+def test_a_baseline_whose_output_has_the_wrong_form_has_failed() -> None:
+    record = with_runs(
+        a_record(), lambda run: failed(run, status=RunStatus.WRONG_OUTPUT_FORM), arm="library"
+    )
+    assert kinds_on(record) == {("BaselineFailed", "Refusal", "library")}
 
 
 @pytest.mark.parametrize("arm", ["library", "by-hand"])
