@@ -70,7 +70,7 @@ class Weather:
         """From quiet to rough."""
         return cls(
             scatter=rng.uniform(0.005, 0.08),
-            interruptions=rng.uniform(0.0, 0.01),
+            interruptions=rng.choice([rng.uniform(0.0, 0.01), rng.uniform(0.0, 0.06)]),
             slowdown=rng.choice([1.0, rng.uniform(1.0, 1.6)]),
             pause=rng.choice([50 * MICROSECOND, 12 * MILLISECOND]),
             pause_scatter=rng.uniform(0.0, 0.005),
@@ -86,6 +86,8 @@ class Calls:
     outside: tuple[int, ...]
     inside: tuple[int, ...]
     batches: tuple[Batch, ...]
+    taken: float
+    """Nanoseconds that others took, in calls and in pauses."""
 
 
 def a_campaign_in(
@@ -143,8 +145,10 @@ def a_noisy_run(
     """One honest run."""
     values = planned.effort.values
     shapes: list[ShapeOutcome] = []
+    taken = 0.0
     for index, shape in enumerate(planned.work.shapes):
         calls = noisy_calls(rng, weather, nanoseconds=nanoseconds / (1 + index), values=values)
+        taken += calls.taken
         shapes.append(
             a_shape_outcome(
                 shape,
@@ -159,7 +163,7 @@ def a_noisy_run(
         planned,
         position,
         shapes=tuple(shapes),
-        contention=_contention(rng, weather, shapes=tuple(shapes)),
+        contention=_contention(rng, weather, shapes=tuple(shapes), taken=taken),
     )
 
 
@@ -188,12 +192,14 @@ def noisy_calls(
     # The first call after a pause finds its code and tables out of the caches.
     inside[starts] += nanoseconds * rng.uniform(0, 0.6, len(starts))
     inside[starts] += rng.uniform(0, 100 * MICROSECOND, len(starts))
-    inside += _interruptions(rng, weather, values)
+    in_calls = _interruptions(rng, weather, values)
+    in_pauses = _interruptions(rng, weather, values)
+    inside += in_calls + _interrupts(rng, values)
     share = weather.harness * rng.uniform(0.6, 1.4) * np.exp(rng.normal(0, 0.1, values))
-    share += rng.exponential(2 * MICROSECOND, values) + _interruptions(rng, weather, values) / 4
+    share += rng.exponential(2 * MICROSECOND, values) + _interrupts(rng, values) / 4
     outside = inside + share
     lost = rng.exponential(6 * MICROSECOND, values) + weather.pause * weather.pause_scatter
-    lost += _interruptions(rng, weather, values)
+    lost += in_pauses
     lost[starts] = 0  # the pause before a batch's first call is part of no batch
     whole = np.rint(outside).astype(int)
     gaps = np.rint(lost).astype(int)
@@ -208,6 +214,7 @@ def noisy_calls(
         outside=tuple(int(one) for one in whole),
         inside=tuple(int(one) for one in np.rint(inside)),
         batches=batches,
+        taken=float(in_calls.sum() + in_pauses.sum()),
     )
 
 
@@ -233,12 +240,19 @@ def _stretches(rng: np.random.Generator, weather: Weather, values: int) -> np.nd
     return factors
 
 
+def _interrupts(rng: np.random.Generator, values: int) -> np.ndarray:
+    """Short ones, by devices and the kernel: nobody counts them as foreign."""
+    return (rng.random(values) < 0.03) * rng.uniform(30, 300, values) * MICROSECOND
+
+
 def _interruptions(rng: np.random.Generator, weather: Weather, values: int) -> np.ndarray:
-    short = (rng.random(values) < 0.03) * rng.uniform(30, 300, values) * MICROSECOND
+    """Long ones, by other processes: most about 4 ms, some several times that."""
     rare = rng.random(values) < weather.interruptions
-    # A tail: most about 4 ms, some several times that.
-    long = rare * 4 * MILLISECOND * rng.uniform(0.5, 1.0, values) * (1 + rng.pareto(3, values))
-    return short + long
+    return rare * 4 * MILLISECOND * rng.uniform(0.5, 1.0, values) * (1 + rng.pareto(3, values))
+
+
+def _ticks(nanoseconds: float) -> int:
+    return max(0, round(nanoseconds / (10 * MILLISECOND))) * 10_000_000
 
 
 def _answer(rng: np.random.Generator, weather: Weather) -> int:
@@ -247,7 +261,7 @@ def _answer(rng: np.random.Generator, weather: Weather) -> int:
 
 
 def _contention(
-    rng: np.random.Generator, weather: Weather, *, shapes: tuple[ShapeOutcome, ...]
+    rng: np.random.Generator, weather: Weather, *, shapes: tuple[ShapeOutcome, ...], taken: float
 ) -> Contention:
     called = sum(sum(one.outside_nanoseconds) for one in shapes)
     values = sum(len(one.outside_nanoseconds) for one in shapes)
@@ -258,7 +272,8 @@ def _contention(
         shapes,
         wall_nanoseconds=wall,
         cpu_nanoseconds=int(called * rng.uniform(0.9, 1.0) + around + spinning),
-        wait_nanoseconds=int(wall * rng.uniform(0, 0.01)),
-        foreign_nanoseconds=int(rng.choice([0, 10 * MILLISECOND])),
-        steal_nanoseconds=int(rng.choice([0, 10 * MILLISECOND])),
+        wait_nanoseconds=int(wall * rng.uniform(0, 0.01) + taken * rng.uniform(0, 1)),
+        # In ticks of 10 ms, off by up to one at either end.
+        foreign_nanoseconds=_ticks(taken + rng.uniform(-10, 10) * MILLISECOND),
+        steal_nanoseconds=_ticks(rng.uniform(0, 10) * MILLISECOND),
     )

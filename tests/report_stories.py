@@ -11,6 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 from builders import HONEST, NAIVE, TREATMENT, a_comparison, a_treatment
+from equipoise_operator.report import html
 from equipoise_operator.report.data import ReportData
 from report_builders import Story, a_cached_output, a_failure, a_report, a_story
 
@@ -106,3 +107,9 @@ def a_hostile_report() -> ReportData:
         records=(first.model_copy(update={"record": record}), *data.records[1:]),
         verdicts=(verdict,),
     )
+
+
+@cache
+def rendered(name: str) -> str:
+    """The HTML report of the story of that name, or of a hostile one."""
+    return html.render(a_hostile_report() if name == "hostile" else story(name))

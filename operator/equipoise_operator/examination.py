@@ -31,7 +31,7 @@ from equipoise_protocol.ledger.bodies import (
     admitted,
 )
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
-from equipoise_protocol.registration import Registration
+from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
 from equipoise_protocol.vocabulary import Model
@@ -198,20 +198,15 @@ class Examination:
             yield from self._registration(entry, body)
             return
         campaign = self._campaigns.get(_registration_of(body))
-        # The replay has said so where the registration is missing.
-        if campaign is not None:
-            yield from campaign.complaints(body, delivered=self._delivered(entry, body))
-
-    def _delivered(self, entry: Entry, body: Model) -> SealedRecord | None:
-        """The sealed record that an entry is about, as the artefact folder has it."""
-        match body:
-            case AdmittedRecord():
-                sealed = SealedRecord(record=body.record, authentication=body.authentication)
-                return self._sealed(entry, digest(sealed))
-            case Rejection() if body.object_digest is not None:
-                return self._sealed(entry, body.object_digest)
-            case _:
-                return None
+        if campaign is None:
+            return  # the replay says so
+        refused = None
+        if isinstance(body, Rejection) and body.object_digest is not None:
+            refused = self._sealed(entry, body.object_digest)
+        yield from campaign.complaints(body, refused=refused)
+        if isinstance(body, AdmittedRecord):
+            sealed = SealedRecord(record=body.record, authentication=body.authentication)
+            self._sealed(entry, digest(sealed))
 
     def _registration(self, entry: Entry, body: Registration) -> Iterator[Complaint]:
         contents: dict[tuple[str, str], str] = {}
@@ -223,13 +218,13 @@ class Examination:
             else:
                 contents[source.comparison, source.arm] = text
         missing = len(body.sources) - len(contents)
-        secret = self._secrets.get(entry.digest)
+        secret = self._secret_of(entry, body)
         is_ours = body.protocol_digest == self._protocol[1]
         self._campaigns[entry.digest] = Campaign(
             body, None if missing else contents, secret, is_recomputable=is_ours
         )
         for gap in (
-            "its secret isn't published yet" if secret is None else "",
+            "its secret isn't known" if secret is None else "",
             "a source is missing" if missing else "",
             ""
             if is_ours
@@ -242,6 +237,12 @@ class Examination:
                     f"Seeds, orders, seals and findings of campaign {body.campaign} (entry"
                     f" {entry.seq}): {gap}."
                 )
+
+    def _secret_of(self, entry: Entry, body: Registration) -> str | None:
+        """The campaign's secret; one that nobody committed to would only accuse honest entries."""
+        secret = self._secrets.get(entry.digest)
+        fits = secret is not None and commitment(secret) == body.secret_commitment
+        return secret if fits else None
 
     def _complain(self, entry: Entry, complaints: Iterable[Complaint]) -> None:
         self._faults.extend(

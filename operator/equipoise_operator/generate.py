@@ -32,8 +32,7 @@ SCHEMAS: dict[str, type[Model]] = {
 IDENTIFIER = "https://equipoise.dev/schemas/{name}.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-CLI_HEAD = """<!-- Made by `make generate` from the program itself; changes here are overwritten.
--->
+CLI_HEAD = """<!-- Made by `make generate` from the program itself: change that. -->
 
 """
 
@@ -64,7 +63,7 @@ def schema(name: str, model: type[Model]) -> str:
 def command_page() -> str:
     """The page of the command line, in Markdown. Pure."""
     group = typer.main.get_command(command_line)
-    context = typer.Context(group, info_name="equipoise")
+    context = typer.Context(group, info_name="equipoise", help_option_names=["-h", "--help"])
     page = get_docs_for_click(obj=group, ctx=context, name="equipoise")
     # Usage lines are no commands to run, and fenced blocks of `console` are (tests/docs).
     page = page.replace("```console\n$ ", "```text\n")

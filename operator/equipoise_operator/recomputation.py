@@ -44,46 +44,41 @@ class Campaign:
     contents: Mapping[tuple[str, str], str] | None
     """None where a source is missing."""
     secret: str | None
-    """None as long as it isn't published."""
+    """None as long as it isn't known."""
     is_recomputable: bool = True
     """Whether this program is the protocol that the campaign was registered under (R03)."""
     judged: list[JudgedRecord] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     _looks: dict[tuple[int, int], tuple[Verdict, ...]] = field(default_factory=dict)
 
-    def complaints(self, body: Model, *, delivered: SealedRecord | None) -> Iterator[Complaint]:
+    def complaints(self, body: Model, *, refused: SealedRecord | None) -> Iterator[Complaint]:
         """What doesn't recompute about an entry; to be asked in the order of the ledger.
 
         Args:
             body: of the entry.
-            delivered: the sealed record that it is about, as it was delivered, if that is there.
+            refused: the sealed record that a rejection is about, if there is one.
         """
         match body:
             case BlockPlan():
                 yield from self._plan_complaints(body)
             case AdmittedRecord():
                 yield from self._record_complaints(body)
-            case Rejection() if delivered is not None:
-                yield from self._rejection_complaints(body, delivered)
+            case Rejection() if refused is not None:
+                yield from self._rejection_complaints(body, refused)
             case Verdict():
                 yield from self._verdict_complaints(body)
             case Portability():
                 yield from self._portability_complaints(body)
             case SecretReveal():
-                yield from self._secret_complaints()
+                yield from self._secret_complaints(body)
             case _:
                 pass
 
-    def _secret_complaints(self) -> Iterator[Complaint]:
+    def _secret_complaints(self, body: SecretReveal) -> Iterator[Complaint]:
         """Whether the secret is the one that was committed to (R08)."""
-        if (
-            self.secret is not None
-            and commitment(self.secret) != self.registration.secret_commitment
-        ):
-            yield (
-                "R08",
-                f"the secret's digest is {commitment(self.secret)}, not the one committed to",
-            )
+        if commitment(body.secret) != self.registration.secret_commitment:
+            found, expected = commitment(body.secret), self.registration.secret_commitment
+            yield "R08", f"the secret has digest {found}; {expected} was committed to"
 
     def _plan_complaints(self, body: BlockPlan) -> Iterator[Complaint]:
         """Whether order, seed, nonce and environment follow from the secret (R08)."""

@@ -49,11 +49,13 @@ VERBS: Final = {
 }
 """Ways to insert, each with what follows the values."""
 
-SETTINGS: Final = (
-    "",
-    "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;"
-    " PRAGMA recursive_triggers = OFF;",
-)
+SETTINGS: Final = {
+    "default": "",
+    "checks off": (
+        "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;"
+        " PRAGMA recursive_triggers = OFF;"
+    ),
+}
 COUNT: Final = "SELECT 'rows', count(*), max(seq), total(length(body)) FROM entries;"
 PROTOCOL_COUNT: Final = "SELECT 'protocols', count(*), group_concat(version) FROM protocols;"
 
@@ -81,7 +83,7 @@ def attempts() -> dict[str, tuple[list[str], list[str]]]:
             copy_to(a_bare_ledger(group[0].before), path)
             for case in group:
                 script = [".bail off", COUNT, PROTOCOL_COUNT]
-                for setting in SETTINGS:
+                for setting in SETTINGS.values():
                     script.append(setting)
                     for verb, ending in VERBS.items():
                         script += [case.sql(verb=verb, ending=ending), COUNT, PROTOCOL_COUNT]
@@ -108,7 +110,7 @@ def test_the_refusal_of_raw_sql_names_the_rule_and_what_to_do(case: LedgerCase) 
 
 
 @pytest.mark.parametrize("steps", [whole_campaign(), two_class_campaign()], ids=["one", "two"])
-@pytest.mark.parametrize("setting", SETTINGS, ids=["default", "checks off"])
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("verb", ["INSERT", "INSERT OR REPLACE", "INSERT OR IGNORE"])
 def test_the_honest_control_gets_in_by_the_same_raw_sql(
     tmp_path: Path, steps: tuple[Step, ...], setting: str, verb: str

@@ -91,7 +91,8 @@ def test_a_refusal_says_what_happened_what_was_expected_and_what_to_do(trigger: 
     (message,) = MESSAGES[trigger]
     assert re.match(r"R(0[1-9]|[12]\d|3[0-5]): \S", message)
     happened, expected, remedy = message.split("; ", 2)
-    assert happened and remedy
+    assert happened
+    assert remedy
     assert expected.startswith("expected ")
 
 

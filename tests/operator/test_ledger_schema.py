@@ -93,8 +93,10 @@ def test_each_part_of_the_schema_that_is_missing_is_named(tmp_path: Path) -> Non
     ("statement", "said"),
     [
         (
-            "DROP TRIGGER entries_never_leave; CREATE TRIGGER entries_never_leave"
-            " BEFORE DELETE ON entries WHEN 0 BEGIN SELECT 1; END;",
+            (
+                "DROP TRIGGER entries_never_leave; CREATE TRIGGER entries_never_leave"
+                " BEFORE DELETE ON entries WHEN 0 BEGIN SELECT 1; END;"
+            ),
             "trigger entries_never_leave was altered; expected it as in the DDL",
         ),
         (
@@ -128,6 +130,6 @@ def test_a_script_that_ends_within_a_statement_is_refused() -> None:
 
 
 def test_an_older_sqlite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.sqlite3, "sqlite_version_info", (3, 36, 0))
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     with pytest.raises(StoreError, match=r"expected 3\.37\.0 or later"):
         connection.connect_to_memory()

@@ -166,7 +166,7 @@ def test_an_attempt_on_record_cannot_be_called_lost(tmp_path: Path) -> None:
         ledger.register(REGISTRATION, CONTENTS)
         ledger.plan(planned)
         ledger.ingest(sealed_answer(planned, REGISTRATION), ())
-        with pytest.raises(RefusedError, match="^R10: "):
+        with pytest.raises(RefusedError, match=r"^R10: "):
             ledger.lose(planned.identity, "It was slow.")
 
 

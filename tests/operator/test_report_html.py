@@ -23,22 +23,16 @@ from equipoise_protocol.block import BlockRecord
 from equipoise_protocol.vocabulary import VerdictKind
 from report_builders import a_cached_output
 from report_reading import Element, read
-from report_stories import HOSTILE, STORIES, a_hostile_report, story
+from report_stories import HOSTILE, STORIES, rendered, story
 
 FIGURED = frozenset({"headline", "strawman"})
 """Paragraphs of a verdict that hold figures."""
 
 
 @cache
-def page(name: str) -> str:
-    """The report of a story."""
-    return html.render(story(name))
-
-
-@cache
 def tree(name: str) -> Element:
     """The report of a story, parsed."""
-    return read(page(name))
+    return read(rendered(name))
 
 
 def cards(name: str) -> list[Element]:
@@ -86,7 +80,7 @@ def test_the_page_is_well_formed(name: str) -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_page_is_the_same_on_every_call(name: str) -> None:
-    assert html.render(story(name)) == page(name)
+    assert html.render(story(name)) == rendered(name)
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -96,7 +90,7 @@ def test_the_page_loads_nothing(name: str) -> None:
         assert not {"src", "srcset", "action", "style", "background"} & set(element.attributes)
         assert not [one for one in element.attributes if one.startswith("on")]
         assert element.attributes.get("href", "#").startswith("#")
-    assert not re.search(r"https?:|url\(|@import", page(name))
+    assert not re.search(r"https?:|url\(|@import", rendered(name))
 
 
 def test_the_policy_allows_the_page_its_own_style_and_nothing_else() -> None:
@@ -136,15 +130,15 @@ def test_plots_have_words_tables_have_heads_and_what_scrolls_takes_the_focus(nam
 
 
 def test_a_report_of_one_comparison_stays_below_150_kilobytes() -> None:
-    assert len(page("regression").encode()) < 150_000
+    assert len(rendered("regression").encode()) < 150_000
 
 
 # Hostile text
 
 
 def test_hostile_text_is_shown_and_does_nothing() -> None:
-    rendered = html.render(a_hostile_report())
-    root = read(rendered)
+    page = rendered("hostile")
+    root = read(page)
     names = {one.name for one in root.every()}
     assert not {"script", "img"} & names
     assert not [key for one in root.every() for key in one.attributes if key.startswith("on")]
@@ -153,7 +147,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     assert heading.text == shown
     assert shown in root.all("p", of_class="message")[0].text
     assert root.all("title")[0].text == f"{shown}: Equipoise report"
-    assert "{{ 7 * 7 }}" in rendered
+    assert "{{ 7 * 7 }}" in page
 
 
 # Figures
@@ -396,7 +390,7 @@ def test_a_secret_that_is_not_published_yet_is_not_in_the_report() -> None:
     text = tree("unjudged").text
     assert data.registration.secret_commitment in text
     assert "not yet published" in text
-    assert "5e" * 32 not in page("unjudged")
+    assert "5e" * 32 not in rendered("unjudged")
 
 
 def test_the_grade_of_separation_is_said_with_its_meaning() -> None:

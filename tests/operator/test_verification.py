@@ -11,18 +11,28 @@ from typing import Any, Final
 
 import pytest
 
-from builders import PROTOCOL, SECRET, TREATMENT, a_planned_block
+from builders import (
+    PROTOCOL,
+    SECRET,
+    TREATMENT,
+    a_planned_block,
+    a_record_key,
+    a_sealed_record,
+)
 from corpus_cases import Json, honest
 from equipoise_operator import verification
 from equipoise_operator.stores import log, schema
 from equipoise_operator.stores.errors import StoreError
 from equipoise_operator.verification_result import Verification
+from equipoise_protocol.block import BlockRecord, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest
-from equipoise_protocol.ledger import bodies
+from equipoise_protocol.ledger import bodies, chain
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
 from equipoise_protocol.registration import registration_digest
 from equipoise_protocol.verdict import Portability, Verdict
 from ledger_builders import (
+    MOMENT,
+    Body,
     Step,
     a_ledger,
     a_void_finding,
@@ -42,7 +52,7 @@ from ledger_case import edited
 from sqlite_program import run_script
 
 VERSION, PROTOCOL_DIGEST = PROTOCOL
-SAMPLES: Final = 60
+SAMPLES: Final = 36
 """Places that are changed, drawn with a fixed seed."""
 
 
@@ -122,31 +132,41 @@ def test_an_honest_campaign_recomputes_to_the_last_figure(honest_folder: Path) -
     assert found.counts[EntryKind.RECORD] == 8
 
 
-def test_verification_writes_nothing(honest_folder: Path) -> None:
-    before = {path: path.read_bytes() for path in honest_folder.rglob("*") if path.is_file()}
-    verify(honest_folder)
-    after = {path: path.read_bytes() for path in honest_folder.rglob("*") if path.is_file()}
-    assert after == before
+def test_verification_writes_nothing(folder: Path) -> None:
+    def content() -> dict[Path, bytes]:
+        # A reader of a WAL database leaves its two empty helpers behind.
+        files = [
+            path
+            for path in folder.rglob("*")
+            if path.suffix not in {".sqlite3-shm", ".sqlite3-wal"}
+        ]
+        return {path: path.read_bytes() for path in files if path.is_file()}
+
+    before = content()
+    verify(folder)
+    assert content() == before
 
 
-def test_a_campaign_on_two_classes_with_losses_voids_and_refusals_recomputes(
+def test_a_campaign_with_losses_and_refusals_recomputes(
     tmp_path: Path,
 ) -> None:
     registration = two_class_registration()
     with a_ledger(tmp_path) as ledger:
         name = ledger.register(registration, honest().contents)
-        # Block 1 on the first class: lost, void, refused as foreign, then valid.
+        # Block 1 on the first class: lost, two unplanned ones, one under a wrong seal, then valid.
         first = [a_planned_block(registration, block=1, attempt=attempt) for attempt in (1, 2, 3)]
         ledger.plan(first[0])
         ledger.plan(first[1])
-        contended = sealed_answer(first[1], registration).model_copy()
-        unplanned = a_planned_block(registration, block=2, attempt=4)
-        ledger.ingest(sealed_answer(unplanned, registration), ())
-        foreign = sealed_answer(first[2], registration)
-        ledger.ingest(foreign, findings_of(foreign, first[1], registration))
-        ledger.ingest(contended, findings_of(contended, first[1], registration))
+        for unplanned in (first[2], a_planned_block(registration, block=2)):
+            sealed = sealed_answer(unplanned, registration)
+            ledger.ingest(sealed, findings_of(sealed, unplanned, registration))
+        honest_record = sealed_answer(first[1], registration)
+        unsealed = honest_record.model_copy(update={"authentication": "0" * 64})
+        for sealed in (unsealed, honest_record):
+            ledger.ingest(sealed, findings_of(sealed, first[1], registration))
         ledger.reveal(name, SECRET)
-        assert [one.ending.value for one in ledger.rejections()] == ["Lost", "Refused", "Refused"]
+        assert [one.ending.value for one in ledger.rejections()] == ["Lost", *["Refused"] * 3]
+        assert len(ledger.records(name)) == 1
     assert verify(tmp_path).faults == ()
 
 
@@ -156,9 +176,9 @@ def test_portability_recomputes_and_a_changed_one_is_named(tmp_path: Path) -> No
     with a_ledger(tmp_path) as ledger:
         for content in honest().contents.values():
             ledger.artefacts.put(content.encode())
-        for kind, body in steps:
+        for _, body in steps:
             if isinstance(body, bodies.AdmittedRecord):
-                sealed = bodies.SealedRecord(record=body.record, authentication=body.authentication)
+                sealed = SealedRecord(record=body.record, authentication=body.authentication)
                 ledger.artefacts.put(canonical_bytes(sealed))
     rewritten(tmp_path, steps)
     assert verify(tmp_path).faults == ()
@@ -223,10 +243,7 @@ def test_rows_that_came_in_while_triggers_were_switched_off_are_named(folder: Pa
     assert found.first.rule in {"R08", "R09", "R10"}
 
 
-def _following(folder: Path, kind: EntryKind, body: bodies.Model) -> Entry:
-    from equipoise_protocol.ledger import chain  # noqa: PLC0415 - used here alone
-    from ledger_builders import MOMENT  # noqa: PLC0415
-
+def _following(folder: Path, kind: EntryKind, body: Body) -> Entry:
     with a_ledger(folder) as ledger:
         return chain.append(ledger.head(), kind, body=body, appended_at=MOMENT)
 
@@ -240,14 +257,15 @@ def _places() -> list[tuple[int, str]]:
     every = [(seq, column) for seq in range(1, 20) for column in columns]
     needed = [(seq, column) for seq in (1, 2, 3, 18, 19) for column in columns]
     others = [place for place in every if place not in needed]
-    return needed + random.Random(20261201).sample(others, SAMPLES - len(needed))
+    drawn = random.Random(20261201).sample(others, SAMPLES - len(needed))  # noqa: S311 - a sample
+    return needed + drawn
 
 
 @pytest.mark.parametrize(("seq", "column"), _places())
 def test_a_changed_value_is_found_and_its_entry_named(folder: Path, seq: int, column: str) -> None:
     opened = past_the_rules(folder)
     (text,) = opened.execute(f"SELECT {column} FROM entries WHERE seq = ?", (seq,)).fetchone()  # noqa: S608
-    place = random.Random(f"{seq} {column}").randrange(len(text) // 4, len(text))
+    place = random.Random(f"{seq} {column}").randrange(len(text) // 4, len(text))  # noqa: S311
     digit = next(at for at in (*range(place, len(text)), *range(place)) if text[at].isalnum())
     other = "7" if text[digit] != "7" else "3"
     changed = "Rejection" if column == "kind" else text[:digit] + other + text[digit + 1 :]
@@ -296,9 +314,10 @@ def test_a_generated_column_that_was_changed_in_the_file_is_found(folder: Path) 
 def test_a_row_that_no_ledger_can_hold_is_named(folder: Path) -> None:
     opened = past_the_rules(folder)
     opened.executescript(
+        "PRAGMA writable_schema = ON;"
         "CREATE TABLE plain AS SELECT * FROM entries;"
         "DROP TABLE entries; ALTER TABLE plain RENAME TO entries;"
-        "UPDATE entries SET body = '{', hash = 7 WHERE seq = 4;"
+        "UPDATE entries SET hash = x'07' WHERE seq = 4;"
         "UPDATE entries SET body = '{' WHERE seq = 2;"
     )
     opened.close()
@@ -350,10 +369,8 @@ def test_a_void_block_that_was_made_valid_is_found(folder: Path) -> None:
     planned = honest().plans[2]
     sealed = honest().sealed[2]
     slow = edited(sealed.record, ("replace", "/runs/*/contention/foreignNanoseconds", 10**9))
-    record = bodies.BlockRecord.model_validate(slow)
+    record = BlockRecord.model_validate(slow)
     steps = list(whole_campaign())
-    from builders import a_record_key, a_sealed_record  # noqa: PLC0415 - used here alone
-
     resealed = a_sealed_record(record, key=a_record_key(planned, honest().registration))
     assert findings_of(resealed, planned, honest().registration) != ()
     steps[6] = record_step(resealed)
@@ -402,9 +419,8 @@ def test_another_secret_is_found(folder: Path) -> None:
     steps = whole_campaign()
     rewritten(folder, with_body(steps, 18, ("replace", "/secret", "ab" * 32)))
     found = verify(folder)
-    assert any(fault.seq == 19 and fault.rule == "R08" for fault in found.faults)
-    assert found.first is not None
-    assert found.first.seq == 2  # no plan follows from it either
+    assert [(fault.seq, fault.rule) for fault in found.faults] == [(19, "R08")]
+    assert "its secret isn't known" in found.unchecked[0]
 
 
 def test_a_record_named_by_a_wrong_digest_is_found(folder: Path) -> None:
@@ -481,7 +497,7 @@ def test_an_unpublished_secret_is_said_to_be_missing_and_can_be_given(folder: Pa
     restore_the_rules(opened)
     found = verify(folder)
     assert found.faults == ()
-    assert "its secret isn't published yet" in found.unchecked[0]
+    assert "its secret isn't known" in found.unchecked[0]
     name = registration_digest(honest().registration)
     assert verify(folder, secrets={name: SECRET}).unchecked == ()
 

@@ -81,14 +81,18 @@ def honest(blocks: int, seed: int) -> None:
     arms = runs = void = 0
     for _ in range(blocks):
         held = a_block(rng, values=int(rng.choice(VALUES)), shapes=int(rng.choice([1, 2])))
+        if fitness.findings(held):
+            void += 1
+            continue
         crossed.update({finding.kind for finding in findings_of(held)})
-        void += bool(fitness.findings(held))
         runs += len(held.completed)
         for arm in held.comparison.arms:
             arms += 1
             for name, share in uses(held.units(arm.name)).items():
                 used.setdefault(name, []).append(share)
-    print(f"{blocks} honest blocks, {arms} arms, {runs} runs, seed {seed}; {void} of them void")
+    print(
+        f"{blocks} honest blocks, seed {seed}: {void} void, {arms} arms and {runs} runs in the rest"
+    )
     print(f"{'bound':<20}{'arms found':>12}{'95 % limit':>14}")
     for kind in KINDS:
         # Rule of three where nothing was found (Hanley and Lippman-Hand 1983).
@@ -215,12 +219,17 @@ def cheats(blocks: int, seed: int) -> None:
         seen: dict[int, list[bool]] = {0: [], 1: [], 2: []}
         other = 0
         for _ in range(blocks):
-            held = cheat(a_block(rng, values=100, shapes=2))
+            block = a_block(rng, values=100, shapes=2)
+            if fitness.findings(block):
+                continue
+            held = cheat(block)
             found = {one.kind for one in findings_of(held) if one.arm == TREATMENT}
             call = float(np.median(held.units(TREATMENT)[0].outcome.outside_nanoseconds))
             seen[int(call > 300_000) + int(call > 3_000_000)].append(kind in found)
             other += any(one.arm != TREATMENT for one in findings_of(held))
-        columns = "".join(f"{np.mean(hits):>10.2f}" for hits in seen.values())
+        columns = "".join(
+            f"{sum(hits) / len(hits):>10.2f}" if hits else f"{'-':>10}" for hits in seen.values()
+        )
         print(f"{name:<32}{kind:<20}{columns}{other:>8}")
 
 

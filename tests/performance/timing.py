@@ -138,7 +138,12 @@ def measure(chosen: argparse.Namespace) -> tuple[list[WholeRound], str]:
             chosen.pyperf_processes,
             np.random.default_rng(SEED),
         )
-        pilot = bench.pilot()
+        try:
+            pilot = bench.pilot()
+        except NoFiguresError as fault:
+            raise SystemExit(
+                f"The first blocks failed, so there is no benchmark: {fault}."
+            ) from fault
         for number in range(1, chosen.rounds + 1):
             try:
                 rounds.append(bench.round(number))

@@ -55,18 +55,13 @@ def lost_allowed(unit: Unit) -> float:
     the run, as far as the kernel saw it.
     """
     harness = lost_a_call(unit.null.outside_nanoseconds, unit.null.batches) or 0.0
-    others = 0.0
-    if unit.run.contention is not None:
-        pauses = sum(len(one.outside_nanoseconds) for one in unit.run.shapes)
-        taken = unit.run.contention.foreign_nanoseconds + unit.run.contention.steal_nanoseconds
-        others = taken / pauses
     share = constants.CLOCK_AGREEMENT.value / BASIS_POINTS
     variation = 1 + constants.HARNESS_VARIATION.value / BASIS_POINTS
     return (
         share * median(unit.outcome.outside_nanoseconds)
         + variation * max(0.0, harness)
         + constants.CLOCK_RESOLUTION.value
-        + others
+        + unit.taken_by_others
     )
 
 

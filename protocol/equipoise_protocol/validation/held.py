@@ -37,6 +37,13 @@ class Unit:
     null: NullShape
 
     @property
+    def taken_by_others(self) -> float:
+        """Nanoseconds a call of the run's timed phases that others took, as the kernel saw it."""
+        seen = self.run.contention
+        calls = sum(len(one.outside_nanoseconds) for one in self.run.shapes)
+        return (seen.foreign_nanoseconds + seen.steal_nanoseconds) / calls if seen else 0.0
+
+    @property
     def place(self) -> str:
         """For messages."""
         return f"run {self.run.position}, shape {shown(self.outcome.shape)}"

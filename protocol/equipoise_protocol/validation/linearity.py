@@ -73,13 +73,14 @@ class Support:
     def allowed(self) -> float:
         """By how much the supported time may be longer than the claim.
 
-        A share of the claim; one interruption at its cap; and, since short interruptions weigh more
-        on short calls, a process switch a call and what the batch's first call costs.
+        A share of the claim; one interruption at its cap; twice what others took from a call of the
+        run; and, since short interruptions weigh more on short calls, a process switch a call and
+        what the batch's first call costs.
         """
         share = constants.CLAIM_SUPPORT.value / BASIS_POINTS * self.claimed
-        interruption = constants.COUNTED_CALLS.value * self.claimed / self.calls
-        first_call = constants.FIRST_CALL.value / self.calls
-        return share + interruption + first_call + constants.CLOCK_RESOLUTION.value
+        in_the_batch = constants.COUNTED_CALLS.value * self.claimed + constants.FIRST_CALL.value
+        a_call = 2 * self.unit.taken_by_others + constants.CLOCK_RESOLUTION.value
+        return share + in_the_batch / self.calls + a_call
 
     @property
     def excess(self) -> float:
@@ -109,11 +110,12 @@ def line_of(unit: Unit) -> Line | None:
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
     cold = constants.FIRST_CALL.value + _null_band(unit)
     first_calls = len(shorter) * (1 + cold / rate)
+    others = 2 * unit.taken_by_others * len(calls) / rate
     return Line(
         unit=unit,
         calls=len(calls),
         beyond=len(calls) * (capped_mean(calls, usual) / rate - 1),
-        allowed=share * len(calls) + first_calls,
+        allowed=share * len(calls) + first_calls + others,
     )
 
 
@@ -214,7 +216,8 @@ def _high_opening(held: Held, arm: str) -> Iterator[Finding]:
             arm=arm,
             message=(
                 f"{arm} burns time at the start of its batches: the first {opening.calls} call(s)"
-                f" of a typical batch took as long as {opening.calls + opening.beyond:.1f} usual ones;"
+                f" of a typical batch took as long as {opening.calls + opening.beyond:.1f} usual"
+                " ones;"
                 f" expected at most {opening.calls + opening.allowed:.1f}, so the line of time over"
                 " the number of calls doesn't begin where the null arm's does."
             ),

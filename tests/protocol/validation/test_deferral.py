@@ -181,8 +181,8 @@ def answering(record: BlockRecord, nanoseconds: int) -> BlockRecord:
 
 
 def test_an_arm_that_is_still_busy_at_the_stop_mark_is_refused() -> None:
-    assert kinds_on(answering(a_record(), 6_000_000)) == REFUSED
+    assert kinds_on(answering(a_record(), 21_000_000)) == REFUSED
 
 
 def test_an_arm_that_was_interrupted_at_the_stop_mark_is_taken() -> None:
-    assert findings_on(answering(a_record(), 4_500_000)) == ()
+    assert findings_on(answering(a_record(), 9_000_000)) == ()

@@ -110,8 +110,8 @@ def test_an_arm_that_is_only_disturbed_is_taken(factors: dict[int, float]) -> No
 
 def test_a_fast_median_over_slow_calls_is_not_supported() -> None:
     # Just over half of the calls are fast, all over: a line, but not the claimed one.
-    factors = {index: 3.0 for index in range(100) if index % 9 in {1, 3, 6, 8}}
-    assert on_100(factors) == {("ClaimNotSupported", "Refusal", "candidate")}
+    factors = {index: 3.0 for index in range(100) if index * 37 % 100 < 45}
+    assert on_100(factors) >= {("ClaimNotSupported", "Refusal", "candidate")}
 
 
 def test_a_steep_slope_is_no_claim_at_all() -> None:
