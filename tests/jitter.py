@@ -22,6 +22,7 @@ from builders import (
     a_kernel_task,
     a_null_shape,
     a_planned_block,
+    a_readout,
     a_record,
     a_registered_class,
     a_registration,
@@ -42,6 +43,7 @@ from equipoise_protocol.block import (
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.spec import Task
+from equipoise_protocol.vocabulary import Direction, Rank, ReadoutName
 
 MILLISECOND = 1_000_000.0
 MICROSECOND = 1_000.0
@@ -94,9 +96,14 @@ def a_campaign_in(
     weather: Weather, *, values: int, shapes: tuple[tuple[int, ...], ...] = SHAPES
 ) -> tuple[Registration, PlannedBlock]:
     """A registration whose blocks have so many values on these shapes, and one of its plans."""
-    task = Task(kernel=a_kernel_task(shapes=shapes))
+    throughput = a_readout(
+        name=ReadoutName.THROUGHPUT, direction=Direction.HIGHER_IS_BETTER, rank=Rank.SECONDARY
+    )
+    comparison = a_comparison(
+        task=Task(kernel=a_kernel_task(shapes=shapes)), readouts=(a_readout(), throughput)
+    )
     registration = a_registration(
-        a_spec(comparisons=(a_comparison(task=task),), design=a_design(values=values)),
+        a_spec(comparisons=(comparison,), design=a_design(values=values)),
         classes=(a_registered_class(environment=Environment(threads=weather.threads)),),
     )
     return registration, a_planned_block(registration)

@@ -95,6 +95,23 @@ def pivot_root(new: str, old: str) -> None:
     _checked(_LIBC.syscall(number, new.encode(), old.encode()), f"pivot_root({new})")
 
 
+M_TRIM_THRESHOLD = -1
+M_TOP_PAD = -2
+M_MMAP_THRESHOLD = -3
+
+
+def keep_freed_memory(*, largest: int) -> None:
+    """Have the C library's allocator keep what is freed, blocks of up to `largest` bytes included.
+
+    glibc gives a large block back to the kernel at once, or when the end of its heap is free, so that
+    the next one costs a page fault for each 4 KiB. A C library without mallopt is left as it is.
+    """
+    mallopt = getattr(_LIBC, "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, largest)
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
 def system_call(number: int, *arguments: int, what: str) -> int:
     """Make any call, integers and addresses as arguments (syscall(2))."""
     return _checked(_LIBC.syscall(number, *map(ctypes.c_long, arguments)), what)

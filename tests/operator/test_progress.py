@@ -51,6 +51,11 @@ def test_void_attempts_make_the_rest_longer_too() -> None:
     assert found.seconds_left == pytest.approx(2 * 7 * 10.0)
 
 
+def test_the_block_under_way_is_no_void_one() -> None:
+    found = progress(REGISTRATION, state(Outcome.VALID, Outcome.OPEN), block_seconds={})
+    assert (found.done, found.void) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [

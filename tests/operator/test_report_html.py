@@ -371,7 +371,7 @@ def test_whoever_reads_the_report_can_reproduce_it() -> None:
     data = story("regression")
     text = tree("regression").text
     for needed in (
-        "equipoise verify .",
+        f"equipoise verify . --head {data.head.size}:{data.head.hash}",
         "equipoise run campaign.yaml --out again",
         data.registration_digest,
         data.registration.protocol_digest,

@@ -144,6 +144,12 @@ def test_without_a_terminal_progress_is_plain_lines_on_standard_error(
     assert ends[-1].startswith("[6/6]")
 
 
+def test_the_report_of_a_run_is_the_one_that_its_ledger_gives_again(out: Path) -> None:
+    written = {name: (out / name).read_bytes() for name in ("report.html", "report.md")}
+    assert cli.main(["report", str(out)]) == 0
+    assert {name: (out / name).read_bytes() for name in written} == written
+
+
 def test_the_secret_is_published_and_its_file_gone(out: Path) -> None:
     assert data_in(out).secret is not None
     assert not (out / "secret").exists()

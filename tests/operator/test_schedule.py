@@ -72,6 +72,11 @@ CASES: list[tuple[str, LedgerState, Action]] = [
     ("a rejected record is measured again", LedgerState(attempts((V,), (R,))), block(2, 2)),
     ("a lost attempt is followed by one of its own", LedgerState(attempts((L,))), block(1, 2)),
     (
+        "an attempt that never ended is followed by one of its own",
+        LedgerState(attempts((Outcome.OPEN,))),
+        block(1, 2),
+    ),
+    (
         "lost attempts don't use up the registered number",
         LedgerState(attempts((L, L, L, L, X, X))),
         block(1, 7),

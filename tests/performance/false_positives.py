@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import beta
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -95,8 +96,8 @@ def honest(blocks: int, seed: int) -> None:
     )
     print(f"{'bound':<20}{'arms found':>12}{'95 % limit':>14}")
     for kind in KINDS:
-        # Rule of three where nothing was found (Hanley and Lippman-Hand 1983).
-        limit = 3 / arms if not crossed[kind] else float("nan")
+        # One-sided and exact (Clopper and Pearson 1934); about 3 / arms where none was found.
+        limit = float(beta.ppf(0.95, crossed[kind] + 1, arms - crossed[kind]))
         print(f"{kind:<20}{crossed[kind]:>12}{limit:>14.1e}")
     print(f"{'use of the bound':<20}{'median':>9}{'99 %':>9}{'99.9 %':>9}{'largest':>9}")
     for name, shares in used.items():

@@ -107,3 +107,21 @@ def test_a_collector_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_a_wake_is_left_out_of_a_batch_up_to_the_null_arms() -> None:
+    # Three calls, two pauses between them; each wake takes 900, of which 600 are allowed.
+    clock = FakeClock()
+    timings = pace(
+        Callee(clock),
+        clock,
+        lengths=(3,),
+        pauses=Pauses(
+            before=lambda _index: clock.work(5_000),
+            wake=lambda: clock.wait(900),
+            wake_allowance=600,
+        ),
+    )
+    assert timings.wakes == [900, 900, 900]
+    assert timings.outside == [1_000, 1_000, 1_000]
+    assert timings.batches[0].outside_nanoseconds == 3 * 1_000 + 2 * 300

@@ -31,7 +31,7 @@ from equipoise_operator.local.schedule import (
     Question,
     TakeLook,
 )
-from equipoise_operator.report.data import ReportData
+from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol import judgement, portability
 from equipoise_protocol.block import PlannedBlock
@@ -109,7 +109,7 @@ class _Session:
         """Goes on until the campaign is over, suspended or interrupted."""
         if self._opened.secret is None:
             self._observer.began(self._data.registration, self._progress())
-            return self._ended(_ending_of(self._data))
+            return self._ended(_ending_of(self._data, abort=loaded.parsed.campaign.spec.abort))
         frozen = Frozen(self._data.registration, self._opened.contents, self._opened.secret)
         spec = loaded.parsed.campaign.spec
         self._folder.records.mkdir(exist_ok=True)
@@ -185,7 +185,7 @@ class _Session:
             return
         self._lost_in_a_row = 0
         self._note(taken)
-        self._block_seconds[_question(planned)].append(seconds)
+        self._block_seconds[_question(planned)].append(taken.seconds)
         self._observer.measured(_measured(taken, seconds), self._progress())
 
     def _note(self, taken: Taken) -> None:
@@ -251,6 +251,8 @@ class _Session:
         return self._written(ending)
 
     def _written(self, ending: Ending | None) -> Finished:
+        # Read anew: a report shows what the ledger holds, its head among it, and nothing else.
+        self._data = gather(self._ledger, registration=self._data.registration_digest)
         return Finished(self._data, self._write_verdicts(), ending)
 
     def _write_verdicts(self) -> Verdicts:
@@ -270,9 +272,11 @@ def _block_seconds(data: ReportData) -> dict[Question, list[float]]:
     return seconds
 
 
-def _ending_of(data: ReportData) -> Ending:
+def _ending_of(data: ReportData, *, abort: bool) -> Ending:
     """How a campaign ended whose secret is out."""
-    return Ending.COMPLETE if data.is_complete() else Ending.OUT_OF_BUDGET
+    if data.is_complete():
+        return Ending.COMPLETE
+    return Ending.ABORTED if abort else Ending.OUT_OF_BUDGET
 
 
 def _question(planned: PlannedBlock) -> Question:

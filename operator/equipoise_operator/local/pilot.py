@@ -11,11 +11,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from equipoise_operator import protocol_digest
 from equipoise_operator.campaign_file import LoadedCampaign
+from equipoise_operator.local import runner_process
 from equipoise_operator.local.freezing import frozen
 from equipoise_operator.local.intake import Frozen, record_name
 from equipoise_operator.local.machine import read_capability
@@ -23,7 +23,7 @@ from equipoise_operator.local.prediction import Pilot, PilotBlock
 from equipoise_operator.local.results import NANOSECONDS
 from equipoise_operator.local.runner_process import RunnerCall, Runners
 from equipoise_operator.local.schedule import Question, questions
-from equipoise_protocol.block import SealedRecord
+from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.exact import exact_log
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.judged import treatment_of
@@ -38,6 +38,9 @@ NOT_REGISTERED = "2000-01-01T00:00:00Z"
 
 NO_DRILLS: tuple[Drill, ...] = ()
 
+OnQuestion = Callable[[Question, float], None]
+"""Told about the question under way and the seconds of its block so far."""
+
 
 @dataclass(frozen=True, slots=True)
 class PilotResult:
@@ -47,13 +50,11 @@ class PilotResult:
     findings: tuple[Finding, ...]
 
 
-def run(
-    loaded: LoadedCampaign, *, blocks: int, on_question: Callable[[Question, float], None]
-) -> tuple[PilotResult, ...]:
+def run(loaded: LoadedCampaign, *, blocks: int, on_question: OnQuestion) -> tuple[PilotResult, ...]:
     """Measures pilot blocks of every question.
 
-    A compiled arm is prepared once in a campaign, in its first block; a second pilot block then
-    tells what the others will take.
+    The first block of a runner, and the first one with a compiled arm, take longer than those that
+    follow; where there is such a one, another block tells what the others will take.
 
     Args:
         loaded: the campaign.
@@ -80,46 +81,55 @@ def run(
     with tempfile.TemporaryDirectory(prefix="equipoise-pilot-") as name:
         folder = Path(name)
         with Runners(folder / "cache") as runners:
-
-            def measure(question: Question, call: RunnerCall) -> None:
-                runners.measure(call, on_tick=lambda seconds: on_question(question, seconds))
-
-            return tuple(
-                _question(plan, one, measure=partial(measure, one), folder=folder, blocks=blocks)
-                for one in questions(registration)
-            )
+            bench = _Bench(plan, runners, folder, on_question)
+            return tuple(bench.pilot(one, blocks=blocks) for one in questions(registration))
 
 
-def _question(
-    plan: Frozen,
-    question: Question,
-    *,
-    measure: Callable[[RunnerCall], None],
-    folder: Path,
-    blocks: int,
-) -> PilotResult:
-    comparison = comparison_named(plan.registration, question.comparison)
-    compiled = any(arm.kernel.mode is KernelMode.COMPILE for arm in comparison.arms)
-    measured: list[PilotBlock] = []
-    findings: list[Finding] = []
-    for number in range(1, blocks + 1 + compiled):
-        planned = plan.plan(BlockKey(1, question.comparison, question.node_class), number)
-        output = folder / record_name(planned.identity)
-        key = plan.record_key(planned.identity)
+class _Bench:
+    """What pilot blocks are measured with."""
+
+    def __init__(
+        self, plan: Frozen, runners: Runners, folder: Path, on_question: OnQuestion
+    ) -> None:
+        self._plan = plan
+        self._runners = runners
+        self._folder = folder
+        self._on_question = on_question
+        self._warm: set[object] = set()
+
+    def pilot(self, question: Question, *, blocks: int) -> PilotResult:
+        """The pilot blocks of a question, and what was found about them."""
+        key = BlockKey(1, question.comparison, question.node_class)
+        first = self._plan.plan(key, 1)
+        needs = runner_process.needs(first)
+        compiled = any(arm.mode is KernelMode.COMPILE for arm in first.arms)
+        wanted = blocks + (compiled or needs not in self._warm)
+        self._warm.add(needs)
+        measured = [
+            self._measured(question, self._plan.plan(key, attempt))
+            for attempt in range(1, wanted + 1)
+        ]
+        pilot = Pilot(question.comparison, question.node_class, tuple(one for one, _ in measured))
+        return PilotResult(pilot, tuple(one for _, found in measured for one in found))
+
+    def _measured(
+        self, question: Question, planned: PlannedBlock
+    ) -> tuple[PilotBlock, tuple[Finding, ...]]:
+        registration = self._plan.registration
+        output = self._folder / record_name(planned.identity)
+        key = self._plan.record_key(planned.identity)
         begun = time.monotonic()
-        measure(RunnerCall(planned, key, output))
-        seconds = time.monotonic() - begun
-        sealed = SealedRecord.model_validate_json(output.read_bytes())
-        registered = next(
-            one for one in plan.registration.classes if one.name == question.node_class
+        self._runners.measure(
+            RunnerCall(planned, key, output),
+            on_tick=lambda seconds: self._on_question(question, seconds),
         )
+        sealed = SealedRecord.model_validate_json(output.read_bytes())
+        comparison = comparison_named(registration, question.comparison)
+        registered = next(one for one in registration.classes if one.name == question.node_class)
         found = check.findings_of(
             planned, sealed, record_key=key, comparison=comparison, registered=registered
         )
-        findings.extend(found)
-        measured.append(_block(sealed, comparison, found, seconds=seconds))
-    pilot = Pilot(question.comparison, question.node_class, tuple(measured))
-    return PilotResult(pilot, tuple(findings))
+        return _block(sealed, comparison, found, seconds=time.monotonic() - begun), found
 
 
 def _block(

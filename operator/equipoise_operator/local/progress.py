@@ -13,6 +13,9 @@ from equipoise_operator.local import schedule
 from equipoise_operator.local.schedule import LedgerState, Outcome, Question
 from equipoise_protocol.registration import Registration
 
+ENDED = frozenset({Outcome.VALID, Outcome.VOID, Outcome.REJECTED})
+NOTHING = frozenset({Outcome.VOID, Outcome.REJECTED, Outcome.LOST})
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -48,7 +51,7 @@ def progress(
     if everything:
         usual = median(everything)
         # As many attempts a block as it took so far: on a busy machine most of them are void.
-        attempts = sum(one.outcome is not Outcome.LOST for one in state.attempts)
+        attempts = sum(one.outcome in ENDED for one in state.attempts)
         left = max(1.0, attempts / max(done, 1)) * sum(
             median(block_seconds.get(Question(key.comparison, key.node_class)) or [usual])
             for key in owed
@@ -56,7 +59,7 @@ def progress(
     return Progress(
         done=done,
         planned=done + len(owed),
-        void=sum(one.outcome is not Outcome.VALID for one in state.attempts),
+        void=sum(one.outcome in NOTHING for one in state.attempts),
         seconds_left=left,
     )
 

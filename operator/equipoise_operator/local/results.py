@@ -61,7 +61,7 @@ def state_of(data: ReportData) -> LedgerState:
             Attempt(
                 key=key_of(plan.identity),
                 number=plan.identity.attempt,
-                outcome=outcomes.get(attempt_name(plan.identity), Outcome.LOST),
+                outcome=outcomes.get(attempt_name(plan.identity), Outcome.OPEN),
             )
             for plan in data.plans
         ),

@@ -111,7 +111,7 @@ class Runners:
         Raises:
             NoRecordError: the runner failed without a record.
         """
-        key = _needs(call.planned)
+        key = needs(call.planned)
         runner = self._running.pop(key, None) or self._started()
         self._running[key] = runner  # at the end: the first one is the longest unused
         answer = runner.ask(_line(call), on_tick=on_tick)
@@ -246,7 +246,7 @@ def _runners_with(cache: Path) -> list[int]:
     return found
 
 
-def _needs(planned: PlannedBlock) -> object:
+def needs(planned: PlannedBlock) -> object:
     """What a runner must have loaded for a block; equal for blocks that can share one."""
     return planned.environment, any(arm.mode is KernelMode.COMPILE for arm in planned.arms)
 

@@ -30,7 +30,9 @@ class Outcome(StrEnum):
     REJECTED = "Rejected"
     """The record itself was refused; nothing of it counts."""
     LOST = "Lost"
-    """Planned, and no record came: interrupted, or the runner failed."""
+    """No record came: interrupted, or the runner failed."""
+    OPEN = "Open"
+    """Planned, and not ended yet: under way, or left so by a program that was killed."""
 
 
 @dataclass(frozen=True, slots=True)

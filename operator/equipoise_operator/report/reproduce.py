@@ -27,6 +27,8 @@ class Recipe:
     digests: tuple[tuple[str, str], ...]
     sources: tuple[tuple[str, str], ...]
     """(what, digest) of each source."""
+    version: str
+    """Of the program that measured, where records say so."""
     seeds: str
     """What is known of the secret, in a sentence."""
 
@@ -50,9 +52,9 @@ def recipe(data: ReportData) -> Recipe:
     return Recipe(
         commands=(
             Command(
-                "equipoise verify .",
-                "recomputes chain, findings, statistics and verdicts from the raw values; needs no"
-                " machine of the class",
+                f"equipoise verify . --head {data.head.size}:{data.head.hash}",
+                "recomputes chain, findings, statistics and verdicts from the raw values, on any"
+                " machine; the head, which this report keeps, finds a ledger cut or forked since",
             ),
             Command(
                 "equipoise run campaign.yaml --out again",
@@ -63,6 +65,9 @@ def recipe(data: ReportData) -> Recipe:
         sources=tuple(
             (f"{one.comparison}, {one.arm or 'problem'}", one.digest)
             for one in registration.sources
+        ),
+        version=" or ".join(
+            dict.fromkeys(one.record.provenance.software.runner_version for one in data.records)
         ),
         seeds=_seeds(data),
     )
@@ -78,4 +83,4 @@ def _seeds(data: ReportData) -> str:
             f"{derived}. The secret is committed to by its SHA-256 and not yet published; it enters"
             " the ledger when the campaign ends."
         )
-    return f"{derived}, which is published below and matches the commitment of the registration."
+    return f"{derived}, which is published below; verify holds it against its commitment."

@@ -17,9 +17,10 @@ from statistics import fmean, median
 
 from equipoise_protocol import constants, readout
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.spec import Comparison
 from equipoise_protocol.validation.clocks import typical
 from equipoise_protocol.validation.held import Held, Unit, fault, microseconds
-from equipoise_protocol.vocabulary import Severity
+from equipoise_protocol.vocabulary import ReadoutName, Severity
 
 BASIS_POINTS = 10_000
 
@@ -159,6 +160,11 @@ def slope_support(unit: Unit) -> Support | None:
     return replace(median_support(unit), claimed=slope * readout.NANOSECONDS)
 
 
+def claims_slope(comparison: Comparison) -> bool:
+    """Whether a registered readout is read from the slope of batch time over batch length."""
+    return any(one.name is ReadoutName.THROUGHPUT for one in comparison.readouts)
+
+
 def capped_mean(calls: Sequence[float], usual: float) -> float:
     """Mean nanoseconds of calls, none counted longer than the usual one and the cap on top."""
     most = usual * (1 + constants.COUNTED_CALLS.value)
@@ -227,7 +233,11 @@ def _high_opening(held: Held, arm: str) -> Iterator[Finding]:
 def _no_support(held: Held, arm: str) -> Iterator[Finding]:
     units = held.units(arm)
     medians = [median_support(unit) for unit in units]
-    slopes = [support for unit in units if (support := slope_support(unit)) is not None]
+    slopes = [
+        support
+        for unit in units
+        if claims_slope(held.comparison) and (support := slope_support(unit)) is not None
+    ]
     for seen in (medians, slopes):
         if not seen or typical([support.excess for support in seen]) <= 0:
             continue

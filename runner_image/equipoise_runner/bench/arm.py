@@ -118,6 +118,7 @@ def _answer(place: Place, *, called: Called, compiles: bool) -> None:
     call, done = int(Kind.CALL), int(Kind.DONE)
     inputs: list[torch.Tensor] = []
     slot = torch.empty(0)
+    small, other, awake = torch.zeros(8), torch.ones(8), calls.Awake().encode()
     compiled = not compiles
     with torch.no_grad():
         while length := receive(view):
@@ -137,6 +138,11 @@ def _answer(place: Place, *, called: Called, compiles: bool) -> None:
                 output = None
                 send(answer_of(done, token, ended - began))
                 compiled = True
+            elif message[0] == Kind.WAKE:
+                small.copy_(other)
+                if isinstance(called, null.Null):
+                    called.refresh()
+                send(awake)
             elif message[0] == Kind.SHOW:
                 shown = calls.Show.decode(view[:length])
                 *inputs, slot = slots.tensors_on(place.memory, shown.places)

@@ -34,6 +34,10 @@ class Null(torch.nn.Module):
         """Take the form of the coming outputs."""
         self._output = torch.zeros_like(slot)
 
+    def refresh(self) -> None:
+        """Write the output anew: a kernel's output has just been written when it is copied."""
+        self._output.fill_(1.0)
+
     def forward(self, *_inputs: torch.Tensor) -> torch.Tensor:
         """What a kernel that does nothing would return."""
         return self._output

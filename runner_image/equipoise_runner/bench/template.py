@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from equipoise_runner import linux
 from equipoise_runner.bench import forked
 from equipoise_runner.bench.wire.control import Open
 
@@ -35,6 +36,9 @@ CAPS = {
 """Each library dispatches by itself: ATen, oneDNN, MKL."""
 INDUCTOR_WIDTHS = {ISA_NATIVE: None, ISA_AVX2: 256, ISA_AVX512: 512}
 """Bits of a vector in code that Inductor writes."""
+
+LARGEST_KEPT = 32 << 20
+"""glibc accepts no more on 64-bit machines (malloc's HEAP_MAX_SIZE / 2). See decision 0007."""
 
 COMPILER_MODULES = (
     *("torch._dynamo", "torch._inductor.compile_fx", "torch._dynamo.backends.inductor"),
@@ -62,6 +66,7 @@ class Template:
         import torch  # noqa: PLC0415 - must come after the variables
 
         torch.set_num_threads(wanted.threads)
+        linux.keep_freed_memory(largest=LARGEST_KEPT)
         for name in ("arm", "supervisor"):
             importlib.import_module(f"equipoise_runner.bench.{name}")
         if wanted.compiles:

@@ -98,6 +98,11 @@ class Conversation:
         self._say(question)
         return self._hear(calls.Walls)
 
+    def wake(self) -> None:
+        """Have the way of a call walked once, so that it isn't part of what an eviction made cold."""
+        self._say(calls.Wake())
+        self._hear(calls.Awake)
+
     def request(self) -> tuple[int, bytes]:
         """A call's token and message, made before the clock is read."""
         token = next(self._tokens)

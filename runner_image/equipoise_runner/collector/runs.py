@@ -19,6 +19,7 @@ What the fields of a run mean (read by validation):
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -102,6 +103,8 @@ class Bout:
                 between=lambda indices: self.setting.inputs.prepare(
                     [CallId(shape, stage, index) for index in indices]
                 ),
+                wake=self.conversation.wake if self.setting.eviction else None,
+                wake_allowance=self.setting.wake_allowance.get(shape, 0),
             ),
         )
 
@@ -146,7 +149,9 @@ def null_run(setting: Setting) -> tuple[tuple[NullShape, ...], tuple[Wall, ...]]
             bout.conversation.ready()
             for shape in work.shapes:
                 bout.show(shape)
-                bout.stage(shape, Stage.WARM_UP, lengths=(effort.warm_ups,))
+                warm_up = bout.stage(shape, Stage.WARM_UP, lengths=(effort.warm_ups,))
+                if warm_up.wakes:
+                    setting.wake_allowance[shape] = round(statistics.median(warm_up.wakes))
                 lengths = batches.batch_lengths(
                     effort.values, setting.secret(f"null/{shape}/batches")
                 )

@@ -53,6 +53,8 @@ class Setting:
     forms: dict[Shape, Meta] = field(init=False)
     """Form of the output by shape."""
     layouts: dict[Shape, tuple[TensorPlace, ...]] = field(init=False)
+    wake_allowance: dict[Shape, int] = field(default_factory=dict, init=False)
+    """Nanoseconds that the null arm's wake took in its warm-ups, the median; see `pacing`."""
 
     def __post_init__(self) -> None:
         work = self.planned.work

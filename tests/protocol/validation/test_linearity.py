@@ -6,10 +6,20 @@ from itertools import accumulate, pairwise
 
 import pytest
 
-from builders import a_design, a_planned_block, a_record, a_registration, a_spec, batches_of
+from builders import (
+    a_comparison,
+    a_design,
+    a_planned_block,
+    a_readout,
+    a_record,
+    a_registration,
+    a_spec,
+    batches_of,
+)
 from equipoise_protocol.block import Batch, BlockRecord, ShapeOutcome
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import linearity
+from equipoise_protocol.vocabulary import Direction, Rank, ReadoutName
 from validating import findings_on, held_for, kinds_on, with_shapes
 
 
@@ -142,7 +152,17 @@ def test_a_flat_slope_over_the_batches_is_not_supported() -> None:
         )
         return outcome.model_copy(update={"batches": batches})
 
-    found = kinds_on(with_shapes(a_record(), flat, arm="candidate"))
+    latency = with_shapes(a_record(), flat, arm="candidate")
+    assert ("ClaimNotSupported", "Refusal", "candidate") not in kinds_on(latency)
+    throughput = a_readout(
+        name=ReadoutName.THROUGHPUT, direction=Direction.HIGHER_IS_BETTER, rank=Rank.SECONDARY
+    )
+    registration = a_registration(
+        a_spec(comparisons=(a_comparison(readouts=(a_readout(), throughput)),))
+    )
+    planned = a_planned_block(registration)
+    record = with_shapes(a_record(planned), flat, arm="candidate")
+    found = kinds_on(record, planned=planned, registration=registration)
     assert ("ClaimNotSupported", "Refusal", "candidate") in found
 
 

@@ -88,6 +88,7 @@ _WORDS = {
     Outcome.VOID: "void",
     Outcome.REJECTED: "rejected",
     Outcome.LOST: "lost",
+    Outcome.OPEN: "open",
 }
 
 
@@ -113,9 +114,10 @@ class Lines:
             _line(f"  {finding_line(finding)}")
 
     def looked(self, verdicts: tuple[Verdict, ...]) -> None:
-        """Says the verdicts."""
+        """Says what a look decided that was not the last one: final verdicts are the result."""
         for verdict in verdicts:
-            _line(verdict_line(verdict))
+            if not verdict.final:
+                _line(verdict_line(verdict))
 
     def said(self, message: str) -> None:
         """Says it."""
@@ -174,9 +176,10 @@ class Bar:
         self._show()
 
     def looked(self, verdicts: tuple[Verdict, ...]) -> None:
-        """Prints the verdicts above the bar."""
+        """Prints above the bar what isn't final; the rest is the result."""
         for verdict in verdicts:
-            self.live.console.print(verdict_line(verdict))
+            if not verdict.final:
+                self.live.console.print(verdict_line(verdict))
 
     def said(self, message: str) -> None:
         """Prints it above the bar."""

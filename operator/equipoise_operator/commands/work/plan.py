@@ -135,7 +135,7 @@ def _show(
             )
     for caution in cautions:
         console.print(f"warning: {caution}", style="yellow")
-    console.print(f"predicted: {duration(predicted.seconds)} ({predicted.seconds:.0f} s)")
+    console.print(f"predicted: {predicted.seconds:.0f} s ({duration(predicted.seconds)})")
 
 
 def _breakdown(predicted: Prediction) -> tuple[str, ...]:

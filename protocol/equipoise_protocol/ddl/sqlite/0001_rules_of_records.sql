@@ -231,14 +231,20 @@ BEGIN
   SELECT RAISE(ABORT, 'R06: an arm ran in another precision or with other threads than registered, and no finding refuses it; expected what all arms share; check the record before ingest')
   FROM
     registered_comparisons AS c,
+    registered_classes AS n,
     json_each(NEW.body, '$.record.runs') AS r
   WHERE c.registration = NEW.registration
   AND c.comparison = NEW.comparison
+  AND n.registration = NEW.registration
+  AND n.node_class = NEW.node_class
   AND json_extract(r.value, '$.status') = 'Completed'
   AND (
     json_extract(r.value, '$.effective.dtype') IS NOT c.dtype
     OR json_extract(r.value, '$.effective.allowTf32') IS NOT c.allow_tf32
-    OR json_extract(r.value, '$.effective.threads') IS NOT json_extract(NEW.body, '$.record.environment.threads')
+    OR (
+      json_extract(r.value, '$.effective.threads') IS NOT n.threads
+      AND json_extract(NEW.body, '$.record.environment.threads') = n.threads
+    )
   )
   AND NOT EXISTS (
     SELECT 1

@@ -1,5 +1,16 @@
 -- Rules of registrations: what may be asked (R02 to R06, R08, R09, R16, R18).
 
+CREATE TRIGGER registration_commits_to_a_secret_of_its_own BEFORE INSERT ON entries
+WHEN NEW.kind = 'Registration'
+BEGIN
+  SELECT RAISE(ABORT, 'R08: another registration committed to the same secret; expected a fresh one, since no seed may be used twice; draw 32 new random bytes')
+  WHERE EXISTS (
+    SELECT 1
+    FROM registrations AS g
+    WHERE g.secret_commitment = json_extract(NEW.body, '$.secretCommitment')
+  );
+END;
+
 CREATE TRIGGER registration_is_under_a_known_protocol BEFORE INSERT ON entries
 WHEN NEW.kind = 'Registration'
 BEGIN
@@ -88,17 +99,6 @@ BEGIN
       WHERE json_extract(s.value, '$.comparison') = json_extract(c.value, '$.name')
       AND json_extract(s.value, '$.arm') = json_extract(a.value, '$.name')
     )
-  );
-END;
-
-CREATE TRIGGER registration_commits_to_a_secret_of_its_own BEFORE INSERT ON entries
-WHEN NEW.kind = 'Registration'
-BEGIN
-  SELECT RAISE(ABORT, 'R08: another registration committed to the same secret; expected a fresh one, since no seed may be used twice; draw 32 new random bytes')
-  WHERE EXISTS (
-    SELECT 1
-    FROM registrations AS g
-    WHERE g.secret_commitment = json_extract(NEW.body, '$.secretCommitment')
   );
 END;
 

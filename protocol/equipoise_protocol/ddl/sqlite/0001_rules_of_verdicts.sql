@@ -6,13 +6,11 @@ BEGIN
   SELECT RAISE(ABORT, 'R01: the verdict''s campaign, comparison or node class is not registered; expected a question that was asked beforehand; register the campaign and measure it')
   WHERE NOT EXISTS (
     SELECT 1
-    FROM registrations AS g
-    JOIN registered_comparisons AS c ON c.registration = g.registration
-    JOIN registered_classes AS n ON n.registration = g.registration
-    WHERE g.registration = NEW.registration
-    AND g.campaign = json_extract(NEW.body, '$.campaign')
-    AND c.comparison = NEW.comparison
-    AND n.node_class = NEW.node_class
+    FROM registered_questions AS q
+    WHERE q.registration = NEW.registration
+    AND q.campaign = json_extract(NEW.body, '$.campaign')
+    AND q.comparison = NEW.comparison
+    AND q.node_class = NEW.node_class
   );
 END;
 
@@ -80,11 +78,13 @@ CREATE TRIGGER verdict_is_at_a_registered_look BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict'
 BEGIN
   SELECT RAISE(ABORT, 'R09: the look is not the next registered one, or the comparison has its final verdict; expected the registered looks in order, each once; wait for the next look, or register a campaign with more')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
   AND (
-    json_extract(NEW.body, '$.looks') <> g.looks
-    OR NEW.look > g.looks
+    json_extract(NEW.body, '$.looks') <> q.looks
+    OR NEW.look > q.looks
     OR NEW.look <> 1 + (
       SELECT count(*)
       FROM verdicts AS v
@@ -123,11 +123,14 @@ CREATE TRIGGER verdict_has_enough_valid_blocks BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict' AND NEW.outcome <> 'Void'
 BEGIN
   SELECT RAISE(ABORT, 'R09: the verdict rests on another number of valid estimation blocks than its look is registered for; expected just that many, all in the ledger; measure the missing blocks, or the verdict is Void')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
+  AND json_type(NEW.body, '$.honestRatio') = 'object'
   AND (
-    json_extract(NEW.body, '$.honestRatio.blocks') IS NOT (g.blocks * NEW.look + g.looks - 1) / g.looks
-    OR (g.blocks * NEW.look + g.looks - 1) / g.looks > (
+    json_extract(NEW.body, '$.honestRatio.blocks') IS NOT (q.blocks * NEW.look + q.looks - 1) / q.looks
+    OR (q.blocks * NEW.look + q.looks - 1) / q.looks > (
       SELECT count(DISTINCT d.block)
       FROM records AS d
       WHERE d.registration = NEW.registration
@@ -143,8 +146,10 @@ CREATE TRIGGER verdict_counts_every_attempt BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict'
 BEGIN
   SELECT RAISE(ABORT, 'R10: the verdict leaves records out, or counts valid and void blocks wrongly; expected every record of its question, in the order of the ledger; judge it again from the ledger')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
   AND (
     json_extract(NEW.body, '$.records') IS NOT (
       SELECT json_group_array(d.record)
@@ -181,9 +186,11 @@ CREATE TRIGGER verdict_above_the_breaker_is_quarantined BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict' AND NEW.outcome <> 'Void'
 BEGIN
   SELECT RAISE(ABORT, 'R15: the ratio is above the breaker and the verdict is not held back; expected Inconclusive with reason Quarantined until it was measured again cold; measure the candidate again')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
-  AND json_extract(NEW.body, '$.honestRatio.estimate') > g.breaker_basis_points / 10000.0
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
+  AND json_extract(NEW.body, '$.honestRatio.estimate') > q.breaker_basis_points / 10000.0
   AND NOT (
     NEW.outcome = 'Inconclusive'
     AND EXISTS (SELECT 1 FROM json_each(NEW.body, '$.reasons') AS r WHERE r.value = 'Quarantined')
@@ -194,14 +201,16 @@ CREATE TRIGGER verdict_rests_on_steady_arms BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict' AND NEW.outcome <> 'Void'
 BEGIN
   SELECT RAISE(ABORT, 'R16: an arm''s cross-run CV is above the registered cap, or missing for an arm of the ratio; expected at most the cap for every arm, or a Void verdict with reason Unstable; quieten the machine')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
   AND (
     EXISTS (
       SELECT 1
       FROM json_each(NEW.body, '$.crossRunCv') AS c
       WHERE c.type NOT IN ('real', 'integer')
-      OR c.value > g.max_cross_run_cv_basis_points / 10000.0
+      OR c.value > q.max_cross_run_cv_basis_points / 10000.0
     )
     OR EXISTS (
       SELECT 1
@@ -257,8 +266,11 @@ CREATE TRIGGER verdict_follows_from_its_interval BEFORE INSERT ON entries
 WHEN NEW.kind = 'Verdict' AND NEW.outcome <> 'Void'
 BEGIN
   SELECT RAISE(ABORT, 'R28: the verdict does not follow from its interval or its equivalence tests; expected an interval at the registered level, wholly above 1 for Improvement, below 1 for Regression, and an equivalence p below the level for Equivalence; judge it again')
-  FROM registrations AS g
-  WHERE g.registration = NEW.registration
+  FROM registered_questions AS q
+  WHERE q.registration = NEW.registration
+  AND q.comparison = NEW.comparison
+  AND q.node_class = NEW.node_class
+  AND json_type(NEW.body, '$.honestRatio') = 'object'
   AND (
     EXISTS (
       SELECT 1
@@ -271,14 +283,14 @@ BEGIN
       ) AS figure
       WHERE coalesce(json_type(NEW.body, figure.path), '') NOT IN ('real', 'integer')
     )
-    OR json_extract(NEW.body, '$.honestRatio.levelBasisPoints') < 10000 - g.error_rate_basis_points
+    OR json_extract(NEW.body, '$.honestRatio.levelBasisPoints') < 10000 - q.error_rate_basis_points
     OR json_extract(NEW.body, '$.honestRatio.low') > json_extract(NEW.body, '$.honestRatio.estimate')
     OR json_extract(NEW.body, '$.honestRatio.estimate') > json_extract(NEW.body, '$.honestRatio.high')
     OR NOT CASE NEW.outcome
       WHEN 'Improvement' THEN json_extract(NEW.body, '$.honestRatio.low') > 1
       WHEN 'Regression' THEN json_extract(NEW.body, '$.honestRatio.high') < 1
       WHEN 'Equivalence'
-        THEN json_extract(NEW.body, '$.honestRatio.equivalenceP') < g.error_rate_basis_points / 10000.0
+        THEN json_extract(NEW.body, '$.honestRatio.equivalenceP') < q.error_rate_basis_points / 10000.0
       ELSE 1
     END
   );

@@ -85,6 +85,22 @@ FROM
   json_each(c.value, '$.readouts') AS r
 WHERE e.kind = 'Registration';
 
+-- What gets a verdict: a comparison on a node class, with what its campaign registered for it.
+CREATE VIEW registered_questions AS
+SELECT
+  g.registration,
+  g.campaign,
+  c.comparison,
+  n.node_class,
+  g.blocks,
+  g.looks,
+  g.error_rate_basis_points,
+  g.max_cross_run_cv_basis_points,
+  g.breaker_basis_points
+FROM registrations AS g
+JOIN registered_comparisons AS c ON c.registration = g.registration
+JOIN registered_classes AS n ON n.registration = g.registration;
+
 CREATE VIEW planned_blocks AS
 SELECT
   seq,

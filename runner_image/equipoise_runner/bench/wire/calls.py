@@ -139,6 +139,22 @@ class Done(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Wake(Message):
+    """Collector to arm, after an eviction: answer at once, so that the way of a call is not cold."""
+
+    kind = Kind.WAKE
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
+class Awake(Message):
+    """Arm to collector: that answer."""
+
+    kind = Kind.AWAKE
+    layout = struct.Struct("<Bxxx")
+
+
+@dataclass(frozen=True, slots=True)
 class Stop(Message):
     """Collector to arm: the shape's last batch has ended; come to rest."""
 

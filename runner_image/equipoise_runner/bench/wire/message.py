@@ -50,6 +50,8 @@ class Kind(IntEnum):
     FAILED = 40
     WEIGH = 41
     WALLS = 42
+    WAKE = 43
+    AWAKE = 44
 
 
 class Task(IntEnum):
