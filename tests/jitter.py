@@ -90,6 +90,8 @@ class Calls:
     batches: tuple[Batch, ...]
     taken: float
     """Nanoseconds that others took, in calls and in pauses."""
+    waited: float
+    """Those of them in calls."""
 
 
 def a_campaign_in(
@@ -152,10 +154,11 @@ def a_noisy_run(
     """One honest run."""
     values = planned.effort.values
     shapes: list[ShapeOutcome] = []
-    taken = 0.0
+    taken = waited = 0.0
     for index, shape in enumerate(planned.work.shapes):
         calls = noisy_calls(rng, weather, nanoseconds=nanoseconds / (1 + index), values=values)
         taken += calls.taken
+        waited += calls.waited
         shapes.append(
             a_shape_outcome(
                 shape,
@@ -170,7 +173,7 @@ def a_noisy_run(
         planned,
         position,
         shapes=tuple(shapes),
-        contention=_contention(rng, weather, shapes=tuple(shapes), taken=taken),
+        contention=_contention(rng, weather, shapes=tuple(shapes), taken=taken, waited=waited),
     )
 
 
@@ -200,6 +203,8 @@ def noisy_calls(
     inside[starts] += nanoseconds * rng.uniform(0, 0.6, len(starts))
     inside[starts] += rng.uniform(0, 100 * MICROSECOND, len(starts))
     in_calls = _interruptions(rng, weather, values)
+    # The collector works longest before a batch; then others are due, and its first call has to wait.
+    in_calls[starts] += _interruptions(rng, weather, len(starts), times=20)
     in_pauses = _interruptions(rng, weather, values)
     inside += in_calls + _interrupts(rng, values)
     share = weather.harness * rng.uniform(0.6, 1.4) * np.exp(rng.normal(0, 0.1, values))
@@ -222,6 +227,7 @@ def noisy_calls(
         inside=tuple(int(one) for one in np.rint(inside)),
         batches=batches,
         taken=float(in_calls.sum() + in_pauses.sum()),
+        waited=float(in_calls.sum()),
     )
 
 
@@ -252,9 +258,11 @@ def _interrupts(rng: np.random.Generator, values: int) -> np.ndarray:
     return (rng.random(values) < 0.03) * rng.uniform(30, 300, values) * MICROSECOND
 
 
-def _interruptions(rng: np.random.Generator, weather: Weather, values: int) -> np.ndarray:
+def _interruptions(
+    rng: np.random.Generator, weather: Weather, values: int, *, times: int = 1
+) -> np.ndarray:
     """Long ones, by other processes: most about 4 ms, some several times that."""
-    rare = rng.random(values) < weather.interruptions
+    rare = rng.random(values) < min(0.5, times * weather.interruptions)
     return rare * 4 * MILLISECOND * rng.uniform(0.5, 1.0, values) * (1 + rng.pareto(3, values))
 
 
@@ -268,7 +276,12 @@ def _answer(rng: np.random.Generator, weather: Weather) -> int:
 
 
 def _contention(
-    rng: np.random.Generator, weather: Weather, *, shapes: tuple[ShapeOutcome, ...], taken: float
+    rng: np.random.Generator,
+    weather: Weather,
+    *,
+    shapes: tuple[ShapeOutcome, ...],
+    taken: float,
+    waited: float,
 ) -> Contention:
     called = sum(sum(one.outside_nanoseconds) for one in shapes)
     values = sum(len(one.outside_nanoseconds) for one in shapes)
@@ -279,7 +292,8 @@ def _contention(
         shapes,
         wall_nanoseconds=wall,
         cpu_nanoseconds=int(called * rng.uniform(0.9, 1.0) + around + spinning),
-        wait_nanoseconds=int(wall * rng.uniform(0, 0.01) + taken * rng.uniform(0, 1)),
+        # The collector's own work in the pauses is taken off: evicting hides the wait.
+        wait_nanoseconds=int(waited) if weather.pause < MILLISECOND else 0,
         # In ticks of 10 ms, off by up to one at either end.
         foreign_nanoseconds=_ticks(taken + rng.uniform(-10, 10) * MILLISECOND),
         steal_nanoseconds=_ticks(rng.uniform(0, 10) * MILLISECOND),

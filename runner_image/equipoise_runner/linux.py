@@ -103,8 +103,8 @@ M_MMAP_THRESHOLD = -3
 def keep_freed_memory(*, largest: int) -> None:
     """Have the C library's allocator keep what is freed, blocks of up to `largest` bytes included.
 
-    glibc gives a large block back to the kernel at once, or when the end of its heap is free, so that
-    the next one costs a page fault for each 4 KiB. A C library without mallopt is left as it is.
+    glibc gives a large block back to the kernel at once, or when the end of its heap is free; the
+    next one then costs a page fault for each 4 KiB. A C library without mallopt is left as it is.
     """
     mallopt = getattr(_LIBC, "mallopt", None)
     if mallopt is not None:

@@ -11,6 +11,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -195,6 +196,7 @@ def test_a_changed_file_is_refused_with_what_differs(
 def test_an_amendment_goes_into_the_same_ledger_and_is_shown_on_a_terminal(
     out: Path, tmp_path: Path
 ) -> None:
+    out = Path(shutil.copytree(out, tmp_path / "out"))
     first = data_in(out).registration_digest
 
     def amend(campaign: Document) -> None:

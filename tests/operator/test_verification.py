@@ -14,18 +14,25 @@ import pytest
 from builders import (
     PROTOCOL,
     SECRET,
+    TIMES,
     TREATMENT,
+    a_design,
     a_planned_block,
+    a_record,
     a_record_key,
+    a_registration,
     a_sealed_record,
+    a_spec,
 )
 from corpus_cases import Json, honest
 from equipoise_operator import verification
 from equipoise_operator.stores import log, schema
 from equipoise_operator.stores.errors import StoreError
 from equipoise_operator.verification_result import Verification
+from equipoise_protocol import judgement
 from equipoise_protocol.block import BlockRecord, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest
+from equipoise_protocol.judged import JudgedRecord
 from equipoise_protocol.ledger import bodies, chain
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
 from equipoise_protocol.registration import registration_digest
@@ -168,6 +175,31 @@ def test_a_campaign_with_losses_and_refusals_recomputes(
         assert [one.ending.value for one in ledger.rejections()] == ["Lost", *["Refused"] * 3]
         assert len(ledger.records(name)) == 1
     assert verify(tmp_path).faults == ()
+
+
+def test_looks_recompute_from_what_each_of_them_could_see(tmp_path: Path) -> None:
+    registration = a_registration(a_spec(design=a_design(blocks=12, selection_blocks=0, looks=2)))
+    # The treatment is unsteady, so the first look decides nothing.
+    times = [{TREATMENT: TIMES[TREATMENT] * share // 10} for share in (8, 13, 9, 11, 12, 10) * 2]
+    with a_ledger(tmp_path) as ledger:
+        name = ledger.register(registration, honest().contents)
+        for look in (1, 2):
+            for block in range(6 * look - 5, 6 * look + 1):
+                planned = a_planned_block(registration, block=block)
+                record = a_record(planned, times=times[block - 1])
+                sealed = a_sealed_record(record, key=a_record_key(planned, registration))
+                ledger.plan(planned)
+                ledger.ingest(sealed, findings_of(sealed, planned, registration))
+            judged = tuple(
+                JudgedRecord(row.record, row.digest, row.findings) for row in ledger.records(name)
+            )
+            earlier = ledger.verdicts(name)
+            for verdict in judgement.judge(registration, look=look, judged=judged, earlier=earlier):
+                ledger.append_verdict(verdict)
+        ledger.reveal(name, SECRET)
+        assert [(one.look, one.final) for one in ledger.verdicts(name)] == [(1, False), (2, True)]
+    found = verify(tmp_path)
+    assert (found.faults, found.unchecked) == ((), ())
 
 
 def test_portability_recomputes_and_a_changed_one_is_named(tmp_path: Path) -> None:

@@ -54,5 +54,5 @@ def test_a_line_that_is_no_assignment_is_a_fault(line: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunnerFault, match="planned.json"):
+    with pytest.raises(RunnerFault, match=r"planned\.json"):
         from_files(tmp_path / "planned.json", tmp_path / "key", tmp_path / "out.json")

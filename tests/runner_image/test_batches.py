@@ -25,8 +25,8 @@ def test_from_ten_values_on_all_lengths_differ(values: int, key: bytes) -> None:
 
 @given(st.integers(30, 10_000), keys)
 def test_lengths_lie_far_apart(values: int, key: bytes) -> None:
-    # 6 at the ends of the geometric ladder, each moved by up to a fifth: 6 * 0.8 / 1.2 = 4, less for
-    # the rounding of small ones.
+    # 6 at the ends of the geometric ladder, each moved by up to a fifth: 6 * 0.8 / 1.2 = 4, and
+    # less where rounding moves small ones.
     lengths = batch_lengths(values, Draw(key, "batches"))
     assert max(lengths) >= 2.5 * min(lengths)
 

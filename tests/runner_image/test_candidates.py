@@ -1,6 +1,6 @@
 """Candidates that cheat, fail or misbehave, each run for real: what of it stands in the record.
 
-As root every run has its own user and namespaces; the same candidates run once more as an ordinary user.
+As root every run has its own user and namespaces; the same candidates run as an ordinary user, too.
 The judgement is validation's; here it is the raw fact that gives a candidate away, and that nothing
 which a candidate does spoils the record or the runs after it.
 """
@@ -29,7 +29,15 @@ NAMES = (
     *("library", "searches_machine", "leaves_process", "leaves_memory", "finds_leftovers"),
     *("kept_on_disk", "kept_on_disk_again", "opens_socket", "calls_home", "takes_threads"),
     *("prints_results", "burns_early_calls", "computes_in_pauses"),
-    *("library", "forges_answers", "talks_nonsense", "exits", "exits_on_import", "crashes", "raises"),
+    *(
+        "library",
+        "forges_answers",
+        "talks_nonsense",
+        "exits",
+        "exits_on_import",
+        "crashes",
+        "raises",
+    ),
     *("wants_memory", "wrong_subclass", "wrong_shape", "wrong_dtype"),
 )
 """Three blocks, each beginning with the library arm."""
@@ -94,7 +102,9 @@ def all_wrong(run: RunRecord) -> bool:
 
 
 def all_right(run: RunRecord) -> bool:
-    return len(errors(run)) == 5 and all(error is not None and error < 0.01 for error in errors(run))
+    return len(errors(run)) == 5 and all(
+        error is not None and error < 0.01 for error in errors(run)
+    )
 
 
 def medians(run: RunRecord) -> tuple[float, float]:
@@ -310,7 +320,6 @@ def test_all_arms_of_a_block_are_checked_at_calls_of_their_own(records: list[Blo
         assert len(set(chosen)) > 1
 
 
-@pytest.mark.measured
 def test_a_candidate_that_never_returns_is_timed_out_and_the_others_are_measured(
     tmp_path: Path,
 ) -> None:
@@ -320,7 +329,6 @@ def test_a_candidate_that_never_returns_is_timed_out_and_the_others_are_measured
     assert "6 s" in record.runs[0].message
 
 
-@pytest.mark.measured
 def test_a_candidate_that_fills_the_memory_hits_its_own_limit(tmp_path: Path) -> None:
     block = a_planned_block([an_arm("fills_memory"), an_arm("library")], seconds=120)
     (record,) = measured([block], tmp_path)

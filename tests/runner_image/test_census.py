@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -37,7 +37,7 @@ def started(script: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture
-def in_a_family() -> Iterator[Callable[[Callable[[], None]], bool]]:
+def in_a_family() -> Callable[[Callable[[], None]], bool]:
     """Runs a body in a child that adopts orphans, as a supervisor does; whether it got through."""
 
     def run(body: Callable[[], None]) -> bool:
@@ -47,7 +47,7 @@ def in_a_family() -> Iterator[Callable[[Callable[[], None]], bool]]:
 
         return os.waitpid(forked.child(adopted), 0)[1] == 0
 
-    yield run
+    return run
 
 
 def test_a_daemon_that_has_left_its_parent_is_found_and_ended(

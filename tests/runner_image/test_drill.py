@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from equipoise_protocol.vocabulary import Defect
 from equipoise_runner import procfs
@@ -15,7 +16,7 @@ def test_a_neighbour_burns_each_measuring_cpu_and_is_gone_afterwards() -> None:
         burning = census.descendants(os.getpid()) - before
         assert len(burning) == len(cpus)
         for process in burning:
-            while procfs.read_process(process, root=procfs.Path("/")) is None:
+            while procfs.read_process(process, root=Path("/")) is None:
                 pass
     assert census.descendants(os.getpid()) == before
 

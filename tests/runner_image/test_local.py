@@ -138,7 +138,9 @@ def test_more_threads_than_cpus_give_no_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_ends_everything(tmp_path: Path, number: signal.Signals, nothing_left: None) -> None:
+def test_a_signal_ends_everything(
+    tmp_path: Path, number: signal.Signals, nothing_left: None
+) -> None:
     del nothing_left
     asked = Asked(tmp_path, a_planned_block([an_arm("hangs"), an_arm("library")], seconds=600))
     process = asked.start()
@@ -173,7 +175,11 @@ def _until_an_arm_hangs(process: int) -> None:
 
 
 def test_blocks_of_one_environment_share_a_template_and_others_do_not(tmp_path: Path) -> None:
-    blocks = [a_block(), a_block(isa=IsaCap.AVX2), a_block(isa=IsaCap.AVX2, drill=Defect.CPU_NEIGHBOUR)]
+    blocks = [
+        a_block(),
+        a_block(isa=IsaCap.AVX2),
+        a_block(isa=IsaCap.AVX2, drill=Defect.CPU_NEIGHBOUR),
+    ]
     if environment.usable_isa() is IsaCap.NATIVE:
         pytest.skip("this CPU has no AVX2")
     native, capped, drilled = measured(blocks, tmp_path)
@@ -191,10 +197,12 @@ def test_blocks_of_one_environment_share_a_template_and_others_do_not(tmp_path: 
 
 
 def test_a_neighbour_on_purpose_shows_in_the_contention(tmp_path: Path) -> None:
-    (record,) = measured([a_block(drill=Defect.CPU_NEIGHBOUR, values=200)], tmp_path)
+    block = a_block(drill=Defect.CPU_NEIGHBOUR, shapes=((256, 1024),), values=200)
+    (record,) = measured([block], tmp_path)
     taken = [run.contention for run in record.runs if run.contention]
-    waited = sum(one.wait_nanoseconds for one in taken)
-    assert waited > 0.1 * sum(one.wall_nanoseconds for one in taken)
+    foreign = sum(one.foreign_nanoseconds for one in taken)
+    # The neighbour burns whatever it gets of the one CPU, a half where shares are fair.
+    assert foreign > 0.2 * sum(one.wall_nanoseconds for one in taken)
 
 
 def test_a_cold_call_is_slower_than_a_warm_one(tmp_path: Path) -> None:
@@ -203,9 +211,7 @@ def test_a_cold_call_is_slower_than_a_warm_one(tmp_path: Path) -> None:
         [a_block(problem=relu, cache=state, shapes=((512, 1024),)) for state in CacheState],
         tmp_path,
     )
-    slower = [
-        _least(other) / _least(one) for one, other in zip(warm.runs, cold.runs, strict=True)
-    ]
+    slower = [_least(other) / _least(one) for one, other in zip(warm.runs, cold.runs, strict=True)]
     # Two MiB in and two out come from memory instead of the cache.
     assert slower[0] > 1.2
     assert cold.walls[0].copy_bytes_per_second < warm.walls[0].copy_bytes_per_second
@@ -241,8 +247,7 @@ def test_a_compiled_arm_is_prepared_once_and_capped_like_the_rest(tmp_path: Path
         assert isa.value.lower() in run.effective.libraries["inductor"]
         assert all(
             checked.scaled_error is not None and checked.scaled_error < 0.1
-            for shape in (*run.shapes, *run.held_out)
-            for checked in shape.checked
+            for checked in (*run.shapes[0].checked, *run.held_out[0].checked)
         )
     assert second.runs[1].start_nanoseconds < first.whole_nanoseconds / 2
     assert second.whole_nanoseconds < first.whole_nanoseconds / 2

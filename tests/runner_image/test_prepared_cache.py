@@ -46,6 +46,17 @@ def test_links_and_odd_files_are_left_out(tmp_path: Path) -> None:
     assert names == {"inductor/ab/kernel.so", "notes"}
 
 
+def test_a_folder_that_is_itself_a_link_is_not_followed(tmp_path: Path) -> None:
+    # A candidate may replace its cache folder by a link into the launcher's file system.
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "secret").write_text("not for the arm")
+    (tmp_path / "run").symlink_to(tmp_path / "home")
+    caches = PreparedCaches(tmp_path / "caches")
+    caches.keep(tmp_path / "run", key=KEY, base=None)
+    found = caches.find(KEY)
+    assert found is None or not list(found.rglob("*"))
+
+
 def test_a_second_cache_holds_only_what_the_first_lacks(tmp_path: Path) -> None:
     caches = PreparedCaches(tmp_path / "caches")
     run = written(tmp_path / "run")

@@ -40,8 +40,9 @@ def test_a_model_that_works_in_place_does_not_spoil_the_inputs() -> None:
 
 def test_parameters_are_counted_once() -> None:
     text = GELU.replace(
-        "    def forward", "    def __init__(self):\n        super().__init__()\n"
-        "        self.linear = nn.Linear(10, 10)\n\n    def forward"
+        "    def forward",
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.linear = nn.Linear(10, 10)\n\n    def forward",
     )
     assert answers(text).parameter_bytes() == (10 * 10 + 10) * 4
 
@@ -55,7 +56,7 @@ def test_a_task_that_depends_on_its_input_shows_a_response() -> None:
 
 
 def test_a_task_that_ignores_its_input_shows_none() -> None:
-    text = GELU.replace("torch.nn.functional.gelu(x, approximate=\"tanh\")", "torch.ones_like(x)")
+    text = GELU.replace('torch.nn.functional.gelu(x, approximate="tanh")', "torch.ones_like(x)")
     admission = answers(text).admission((32, 64), one=ONE, other=OTHER)
     assert admission.response == 0
     assert admission.spread == 0

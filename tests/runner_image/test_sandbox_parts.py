@@ -110,7 +110,7 @@ def test_a_change_of_cpus_seems_to_succeed_and_changes_nothing() -> None:
 def test_the_filter_holds_for_children_and_after_exec() -> None:
     def tries() -> None:
         confined()
-        os.execv(sys.executable, [sys.executable, "-S", "-c", OPENS])
+        os.execv(sys.executable, [sys.executable, "-S", "-c", OPENS])  # noqa: S606
 
     assert in_a_child(tries)
 
@@ -146,7 +146,7 @@ def test_landlock_shows_only_what_is_named(tmp_path: Path) -> None:
         (tmp_path / "scratch" / "new").unlink()
         Path("/dev/null").write_text("nothing")
         for denied in (
-            lambda: (tmp_path / "hidden" / "file").read_text(),
+            (tmp_path / "hidden" / "file").read_text,
             lambda: (tmp_path / "shown" / "new").write_text(""),
             lambda: Path("/dev/shm/new").write_text(""),  # noqa: S108 - that is what must fail
             lambda: list((tmp_path / "hidden").iterdir()),

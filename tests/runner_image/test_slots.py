@@ -44,7 +44,9 @@ def test_slots_do_not_begin_at_the_same_low_address_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    "meta", [Meta(torch.complex64, (2,)), Meta(torch.float32, (1,) * 9)], ids=["dtype", "dimensions"]
+    "meta",
+    [Meta(torch.complex64, (2,)), Meta(torch.float32, (1,) * 9)],
+    ids=["dtype", "dimensions"],
 )
 def test_a_tensor_that_has_no_code_is_named(meta: Meta) -> None:
     with pytest.raises(RunnerFault, match="tensor 0"):

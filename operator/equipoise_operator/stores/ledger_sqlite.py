@@ -31,7 +31,7 @@ from equipoise_operator.stores.errors import RefusedError, StoreError
 from equipoise_operator.stores.reading import LedgerReader
 from equipoise_operator.stores.rows import Ingested, IngestOutcome
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
-from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_bytes
+from equipoise_protocol.canonical import digest, digest_of_bytes
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger import bodies
 from equipoise_protocol.ledger.bodies import BlockPlan, Ending, Rejection, SecretReveal
@@ -178,8 +178,9 @@ class SqliteLedger(LedgerReader):
         Raises:
             StoreError: a store can't be written; nothing is acknowledged, deliver the record again.
         """
-        body = bodies.admitted(sealed, findings)
-        object_digest = self.artefacts.put(canonical_bytes(sealed))
+        admission = bodies.admission(sealed, findings)
+        body = admission.body
+        object_digest = self.artefacts.put(admission.delivered)
         with transaction(self._connection):
             known = self._admitted_of(body.digest)
             if known is not None and known.authentication == sealed.authentication:
@@ -187,7 +188,7 @@ class SqliteLedger(LedgerReader):
             rule, reason = _refusal(findings)
             if not rule:
                 try:
-                    self._append(EntryKind.RECORD, body)
+                    self._append(EntryKind.RECORD, admission.content)
                 except RefusedError as error:
                     rule, reason = error.rule, str(error)
                 else:
@@ -250,7 +251,7 @@ class SqliteLedger(LedgerReader):
                 self._append(kind, body)
         return of_body
 
-    def _append(self, kind: EntryKind, body: Model) -> None:
+    def _append(self, kind: EntryKind, body: Model | bytes) -> None:
         log.append(self._connection, kind, body=body, appended_at=self._clock())
 
     def _know(self, protocols: Mapping[str, str]) -> None:

@@ -32,7 +32,7 @@ def head_of(connection: sqlite3.Connection) -> Head:
 
 
 def append(
-    connection: sqlite3.Connection, kind: EntryKind, *, body: Model, appended_at: str
+    connection: sqlite3.Connection, kind: EntryKind, *, body: Model | bytes, appended_at: str
 ) -> Entry:
     """Appends an entry, within the caller's transaction.
 

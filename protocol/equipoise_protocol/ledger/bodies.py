@@ -5,13 +5,14 @@ Made by the stores from what they were handed, read back by reports and verifica
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from equipoise_protocol.block import BlockIdentity, BlockRecord, PlannedBlock, SealedRecord
-from equipoise_protocol.canonical import digest, digest_of_bytes
+from equipoise_protocol.canonical import canonical_bytes, digest_of_bytes
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.vocabulary import Defect, Digest, HexKey, Model, Name, Severity
@@ -99,12 +100,59 @@ def validity_of(findings: tuple[Finding, ...]) -> Validity:
     return Validity.VOID if void else Validity.VALID
 
 
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A sealed record on its way into the ledger, in the canonical forms that it is kept in."""
+
+    body: AdmittedRecord
+    content: bytes
+    """Of the body."""
+    delivered: bytes
+    """Of the sealed record, as it goes among the artefacts."""
+
+
 def admitted(sealed: SealedRecord, findings: tuple[Finding, ...]) -> AdmittedRecord:
     """A sealed record as the ledger takes it in. Pure."""
-    return AdmittedRecord(
-        digest=digest(sealed.record),
+    return admission(sealed, findings).body
+
+
+def admission(sealed: SealedRecord, findings: tuple[Finding, ...]) -> Admission:
+    """A sealed record as the ledger takes it in, with its canonical forms. Pure.
+
+    The record, by far the largest part, is brought into canonical form once: an object's form is
+    made of its members' forms.
+    """
+    record = canonical_bytes(sealed.record)
+    validity = validity_of(findings)
+    digest = digest_of_bytes(record)
+    body = AdmittedRecord(
+        digest=digest,
         record=sealed.record,
         authentication=sealed.authentication,
         findings=findings,
-        validity=validity_of(findings),
+        validity=validity,
+    )
+    seal = canonical_bytes(sealed.authentication)
+    listed = [finding.model_dump(mode="json", by_alias=True) for finding in findings]
+    members = {
+        "authentication": seal,
+        "digest": canonical_bytes(digest),
+        "findings": canonical_bytes(listed),
+        "record": record,
+        "validity": canonical_bytes(validity.value),
+        "version": str(body.version).encode(),
+    }
+    return Admission(
+        body=body,
+        content=_object(members),
+        delivered=_object({"authentication": seal, "record": record}),
+    )
+
+
+def _object(members: dict[str, bytes]) -> bytes:
+    """The canonical form of an object with plain names, given in their order."""
+    return (
+        b"{"
+        + b",".join(b'"%s":%s' % (name.encode(), form) for name, form in members.items())
+        + b"}"
     )

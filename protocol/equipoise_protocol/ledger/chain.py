@@ -28,16 +28,18 @@ class Break:
     """What was found and what was expected."""
 
 
-def append(head: Head, kind: EntryKind, *, body: Model | dict[str, Any], appended_at: str) -> Entry:
+def append(
+    head: Head, kind: EntryKind, *, body: Model | dict[str, Any] | bytes, appended_at: str
+) -> Entry:
     """The entry that follows `head`. Pure.
 
     Args:
         head: of the ledger so far.
         kind: what the body is.
-        body: what stands in the entry, in canonical form.
+        body: what stands in the entry; bytes are taken to be its canonical form.
         appended_at: UTC, RFC 3339.
     """
-    content = canonical_bytes(body)
+    content = body if isinstance(body, bytes) else canonical_bytes(body)
     of_body = digest_of_bytes(content)
     seq = head.size + 1
     link = link_hash(seq, kind, digest_=of_body, previous=head.hash, appended_at=appended_at)

@@ -61,7 +61,7 @@ def lost_allowed(unit: Unit) -> float:
         share * median(unit.outcome.outside_nanoseconds)
         + variation * max(0.0, harness)
         + constants.CLOCK_RESOLUTION.value
-        + unit.taken_by_others
+        + unit.taken_by_others / unit.calls_of_run
     )
 
 

@@ -22,7 +22,7 @@ from equipoise_protocol.finding import Finding
 from equipoise_protocol.registration import RegisteredClass
 from equipoise_protocol.rules import RULES
 from equipoise_protocol.spec import Arm, Comparison
-from equipoise_protocol.vocabulary import RunStatus, Severity
+from equipoise_protocol.vocabulary import CacheState, RunStatus, Severity
 
 MESSAGE_LENGTH = 1_000
 SUBJECT_LENGTH = 200
@@ -35,13 +35,35 @@ class Unit:
     run: RunRecord
     outcome: ShapeOutcome
     null: NullShape
+    evicted: bool
+    """Whether the collector evicts the caches before each call."""
 
     @property
-    def taken_by_others(self) -> float:
-        """Nanoseconds a call of the run's timed phases that others took, as the kernel saw it."""
+    def calls_of_run(self) -> int:
+        """Timed calls of the run, all shapes together."""
+        return sum(len(one.outside_nanoseconds) for one in self.run.shapes)
+
+    @property
+    def taken_by_others(self) -> int:
+        """Nanoseconds of the run's timed phases that others took, in calls and in pauses.
+
+        As far as the kernel saw it, in its ticks.
+        """
         seen = self.run.contention
-        calls = sum(len(one.outside_nanoseconds) for one in self.run.shapes)
-        return (seen.foreign_nanoseconds + seen.steal_nanoseconds) / calls if seen else 0.0
+        return seen.foreign_nanoseconds + seen.steal_nanoseconds if seen else 0
+
+    @property
+    def waited_for_others(self) -> int:
+        """Nanoseconds that the run's calls waited for others.
+
+        The arm's run delay says so to the nanosecond, as long as others' time accounts for it; what it
+        waited for itself isn't meant. Where caches are evicted, the collector's own work hides the
+        run delay, and all that others took may lie in the calls.
+        """
+        seen = self.run.contention
+        if seen is None or self.evicted:
+            return self.taken_by_others
+        return min(seen.wait_nanoseconds, self.taken_by_others)
 
     @property
     def place(self) -> str:
@@ -94,8 +116,9 @@ class Held:
 
     def units(self, arm: str) -> tuple[Unit, ...]:
         """Every timed shape of an arm's completed runs that has values and a null arm beside it."""
+        evicted = self.planned.work.cache is CacheState.COLD
         return tuple(
-            Unit(run=run, outcome=outcome, null=null)
+            Unit(run=run, outcome=outcome, null=null, evicted=evicted)
             for run in self.runs_of(arm)
             for outcome in run.shapes
             if outcome.outside_nanoseconds

@@ -74,13 +74,14 @@ class Support:
     def allowed(self) -> float:
         """By how much the supported time may be longer than the claim.
 
-        A share of the claim; one interruption at its cap; twice what others took from a call of the
-        run; and, since short interruptions weigh more on short calls, a process switch a call and
-        what the batch's first call costs.
+        A share of the claim; one interruption at its cap; twice what a call of the run waited for
+        others; and, since short interruptions weigh more on short calls, a process switch a call
+        and what the batch's first call costs.
         """
         share = constants.CLAIM_SUPPORT.value / BASIS_POINTS * self.claimed
         in_the_batch = constants.COUNTED_CALLS.value * self.claimed + constants.FIRST_CALL.value
-        a_call = 2 * self.unit.taken_by_others + constants.CLOCK_RESOLUTION.value
+        waited = 2 * self.unit.waited_for_others / self.unit.calls_of_run
+        a_call = waited + constants.CLOCK_RESOLUTION.value
         return share + in_the_batch / self.calls + a_call
 
     @property
@@ -111,7 +112,8 @@ def line_of(unit: Unit) -> Line | None:
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
     cold = constants.FIRST_CALL.value + _null_band(unit)
     first_calls = len(shorter) * (1 + cold / rate)
-    others = 2 * unit.taken_by_others * len(calls) / rate
+    # All of the run's waiting may lie here: a batch's first call follows the longest pause.
+    others = unit.waited_for_others / rate
     return Line(
         unit=unit,
         calls=len(calls),
@@ -133,15 +135,15 @@ def opening_of(units: Sequence[Unit]) -> Opening:
     calls = min(len(stretch) for stretch in relative)
     at_each_place = [median(stretch[place] for stretch in relative) for place in range(calls)]
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
-    cold = [
-        (constants.FIRST_CALL.value + 2 * _null_band(unit))
+    first_call = [
+        (constants.FIRST_CALL.value + 2 * _null_band(unit) + _waited_a_batch(unit))
         / median(unit.outcome.outside_nanoseconds)
         for unit in units
     ]
     return Opening(
         calls=calls,
         beyond=sum(max(0.0, beyond) for beyond in at_each_place),
-        allowed=share * calls + 1 + median(cold),
+        allowed=share * calls + 1 + max(first_call),
     )
 
 
@@ -187,6 +189,11 @@ def _null_band(unit: Unit) -> float:
     rate = median(unit.null.outside_nanoseconds)
     beyond = [batch.outside_nanoseconds - batch.length * rate for batch in unit.null.batches]
     return max(0.0, median(beyond))
+
+
+def _waited_a_batch(unit: Unit) -> float:
+    """The most that half of a run's batches can have waited for others, in nanoseconds each."""
+    return 2 * unit.waited_for_others / sum(len(one.batches) for one in unit.run.shapes)
 
 
 def _no_line(held: Held, arm: str) -> Iterator[Finding]:

@@ -68,7 +68,7 @@ def serve(place: Place, *, task: Task, request: Request) -> None:
         load = _null if task is Task.NULL else _loaded
         called, ready = load(request, reported)
         send(ready)
-        _answer(place, called=called, compiles=compiles)
+        Harness(place, called, compiles=compiles).answer()
     except CannotGoOn as fault:
         send(calls.Failed(fault.failure, str(fault).encode(errors="replace")[:LONGEST_WORDS]))
 
@@ -108,53 +108,76 @@ def _null(request: Request, reported: dict[str, str]) -> tuple[Called, calls.Rea
     )
 
 
-def _answer(place: Place, *, called: Called, compiles: bool) -> None:
-    """Answer messages; only the order of steps matters, the collector judges by what it sees."""
-    connection = place.connection
-    receive, send = connection.recv_into, connection.send
-    message = bytearray(calls.Show.layout.size + 1)
-    view = memoryview(message)
-    token_of, answer_of = calls.Call.layout.unpack_from, calls.Done.layout.pack
-    call, done = int(Kind.CALL), int(Kind.DONE)
-    inputs: list[torch.Tensor] = []
-    slot = torch.empty(0)
-    small, other, awake = torch.zeros(8), torch.ones(8), calls.Awake().encode()
-    compiled = not compiles
-    with torch.no_grad():
-        while length := receive(view):
-            if message[0] == call:
-                (_, token) = token_of(message)
-                try:
-                    began = perf_counter_ns()
-                    output = called(*inputs)
-                    ended = perf_counter_ns()
-                    _place(output, slot)
-                except CannotGoOn:
-                    raise
-                except BaseException as fault:
-                    failure = _kind(fault, otherwise=Failure.CALL if compiled else Failure.COMPILE)
-                    raise CannotGoOn(failure, kernel_problem.describe(fault)) from fault
-                # Released before the answer, so that giving memory back counts as part of the call.
-                output = None
-                send(answer_of(done, token, ended - began))
-                compiled = True
-            elif message[0] == Kind.WAKE:
-                small.copy_(other)
-                if isinstance(called, null.Null):
-                    called.refresh()
-                send(awake)
-            elif message[0] == Kind.SHOW:
-                shown = calls.Show.decode(view[:length])
-                *inputs, slot = slots.tensors_on(place.memory, shown.places)
-                if shown.held_out:
-                    prepared_cache.merge(place.prepared, Path(os.environ["XDG_CACHE_HOME"]))
-                if isinstance(called, null.Null):
-                    called.show(slot)
-                send(calls.Shown().encode())
-            elif message[0] == Kind.STOP:
-                send(calls.AtRest().encode())
-            elif message[0] == Kind.WEIGH and isinstance(called, null.Null):
-                send(null.walls(calls.Weigh.decode(view[:length])).encode())
+class Harness:
+    """Answers messages; only the order of steps matters, the collector judges by what it sees."""
+
+    def __init__(self, place: Place, called: Called, *, compiles: bool) -> None:
+        self._place = place
+        self._called = called
+        self._failure = Failure.COMPILE if compiles else Failure.CALL
+        self._inputs: list[torch.Tensor] = []
+        self._slot = torch.empty(0)
+        self._small, self._other = torch.zeros(8), torch.ones(8)
+
+    def answer(self) -> None:
+        """Answer until the collector hangs up."""
+        receive, send = self._place.connection.recv_into, self._place.connection.send
+        message = bytearray(calls.Show.layout.size + 1)
+        view = memoryview(message)
+        token_of, answer_of = calls.Call.layout.unpack_from, calls.Done.layout.pack
+        call, done = int(Kind.CALL), int(Kind.DONE)
+        with torch.no_grad():
+            while length := receive(view):
+                if message[0] == call:
+                    (_, token) = token_of(message)
+                    send(answer_of(done, token, self._call()))
+                else:
+                    answer = self._prepared(bytes(view[:length]))
+                    if answer is not None:
+                        send(answer.encode())
+
+    def _call(self) -> int:
+        """Call with what lies in the slots; nanoseconds that the call itself took."""
+        called, inputs = self._called, self._inputs
+        try:
+            began = perf_counter_ns()
+            output = called(*inputs)
+            ended = perf_counter_ns()
+            _place(output, self._slot)
+        except CannotGoOn:
+            raise
+        except BaseException as fault:
+            failure = _kind(fault, otherwise=self._failure)
+            raise CannotGoOn(failure, kernel_problem.describe(fault)) from fault
+        self._failure = Failure.CALL
+        # The output is released on return, before the answer: giving memory back is part of a call.
+        return ended - began
+
+    def _prepared(self, content: bytes) -> Message | None:
+        """The answer to anything but a call; None to what isn't for this harness."""
+        quiet = self._called if isinstance(self._called, null.Null) else None
+        match content[0]:
+            case Kind.WAKE:
+                self._small.copy_(self._other)
+                if quiet is not None:
+                    quiet.refresh()
+                return calls.Awake()
+            case Kind.SHOW:
+                self._show(calls.Show.decode(content))
+                if quiet is not None:
+                    quiet.show(self._slot)
+                return calls.Shown()
+            case Kind.STOP:
+                return calls.AtRest()
+            case Kind.WEIGH if quiet is not None:
+                return null.walls(calls.Weigh.decode(content))
+            case _:
+                return None
+
+    def _show(self, shown: calls.Show) -> None:
+        *self._inputs, self._slot = slots.tensors_on(self._place.memory, shown.places)
+        if shown.held_out:
+            prepared_cache.merge(self._place.prepared, Path(os.environ["XDG_CACHE_HOME"]))
 
 
 def _place(output: object, slot: torch.Tensor) -> None:

@@ -31,21 +31,22 @@ class PreparedCaches:
         return place if key and place.is_dir() else None
 
     def keep(self, written: Path, *, key: str, base: Path | None) -> None:
-        """Keep the regular files below `written` that `base` doesn't hold, as the cache for `key`.
+        """Keep the regular files below `written` that `base` doesn't hold, as the cache of `key`.
 
-        The folder appears whole or not at all. `written` is read without following links, after the
-        processes that wrote it have ended.
+        The folder appears whole or not at all. The processes that wrote it have ended, but what they
+        left may be made to mislead: no link is followed, `written` itself included, or a candidate
+        could have files of the launcher's user copied to where its next run finds them.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self.folder))
         try:
             room = MOST_BYTES
-            for place, _folders, files in os.walk(written):
+            for place, _folders, files, descriptor in os.fwalk(written, follow_symlinks=False):
                 here = Path(place).relative_to(written)
                 for name in files:
                     if base is not None and (base / here / name).exists():
                         continue
-                    room -= _copy(Path(place, name), draft / here / name)
+                    room -= _copy(name, descriptor, draft / here / name)
                     if room < 0:
                         return
             draft.chmod(0o755)
@@ -55,10 +56,11 @@ class PreparedCaches:
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def _copy(source: Path, target: Path) -> int:
+def _copy(name: str, folder: int, target: Path) -> int:
     """Copy a regular file with its mode's execute bit; its size, or 0 for anything else."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(name, flags, dir_fd=folder)
     except OSError:
         return 0
     with os.fdopen(descriptor, "rb") as file:

@@ -41,7 +41,7 @@ class Separate:
         """New namespaces; the PID namespace is the reaper's, who is forked next."""
         self._keys = keys
         self._folders = needed.interpreter()
-        self._room = limits.available_memory_bytes() // 2
+        self._room = limits.available_memory_bytes() // 4
         self._kills = oom.kills()
         linux.unshare(NAMESPACES)
 

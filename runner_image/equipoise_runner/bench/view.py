@@ -37,7 +37,7 @@ def enter(
     Args:
         user: the run's user id, owner of scratch.
         folders: what `needed.interpreter` found.
-        room: bytes that scratch may hold; /tmp and /dev/shm half of that each.
+        room: bytes that scratch may hold; /tmp and /dev/shm a quarter of that each.
         prepared: prepared cache to start from.
         held_out: prepared cache that stays closed until the held-out shapes are revealed.
     """
@@ -47,7 +47,7 @@ def enter(
     for path in (*needed.SYSTEM, *needed.SETTINGS, *folders, Path("/sys")):
         _show(path)
     for folder in (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108 - private ones
-        _tmpfs(_inside(folder), mode=OPEN_TO_ALL, size=room // 2)
+        _tmpfs(_inside(folder), mode=OPEN_TO_ALL, size=room // 4)
     for device in needed.DEVICES:
         _bind(device, flags=0)
     for link, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):

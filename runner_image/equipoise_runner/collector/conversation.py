@@ -99,7 +99,7 @@ class Conversation:
         return self._hear(calls.Walls)
 
     def wake(self) -> None:
-        """Have the way of a call walked once, so that it isn't part of what an eviction made cold."""
+        """Have the way of a call walked once, so that it isn't cold from an eviction."""
         self._say(calls.Wake())
         self._hear(calls.Awake)
 

@@ -11,8 +11,8 @@ What the figures mean (read by validation):
   pauses between. That work is measured as the CPU time of the collector's thread, never as wall
   time: a candidate that computes in a pause pushes the collector aside on the shared CPU, and the
   time that it takes this way stays in the batch. On more CPUs than one such work can hide beside
-  the pause, and shows in `Contention.cpu_nanoseconds` instead, together with the spinning of OpenMP's
-  waiting threads, which is honest.
+  the pause, and shows in `Contention.cpu_nanoseconds` instead, together with the spinning of
+  OpenMP's waiting threads, which is honest.
 * after an eviction (Cold) both sides walk the way of a call once, the *wake*, so that a call's time
   doesn't hold the harness's own cold code. The arm could compute in it, since the inputs lie there
   already: a wake that takes longer than the null arm's median stays in the batch with the excess.

@@ -1,4 +1,4 @@
-"""Fills memory until it is stopped."""
+"""Takes memory until it is stopped (without touching it, for the sake of the machine)."""
 
 # ruff: noqa: ARG002 - it does what candidates do
 
@@ -10,4 +10,4 @@ class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         kept = []
         while True:
-            kept.append(torch.ones(1 << 26))
+            kept.append(torch.empty(1 << 28))

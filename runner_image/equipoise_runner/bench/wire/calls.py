@@ -140,7 +140,7 @@ class Done(Message):
 
 @dataclass(frozen=True, slots=True)
 class Wake(Message):
-    """Collector to arm, after an eviction: answer at once, so that the way of a call is not cold."""
+    """Collector to arm, after an eviction: answer at once, so that a call's way is not cold."""
 
     kind = Kind.WAKE
     layout = struct.Struct("<Bxxx")
