@@ -80,6 +80,19 @@ class Weather:
             threads=int(rng.choice([1, 1, 2])),
         )
 
+    @classmethod
+    def quiet(cls, rng: np.random.Generator) -> Weather:
+        """A machine of one's own: one thread, inputs that stay warm."""
+        return cls(
+            scatter=rng.uniform(0.005, 0.02),
+            interruptions=0.0,
+            slowdown=1.0,
+            pause=50 * MICROSECOND,
+            pause_scatter=0.001,
+            harness=rng.uniform(12, 60) * MICROSECOND,
+            threads=1,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Calls:
@@ -203,7 +216,7 @@ def noisy_calls(
     inside[starts] += nanoseconds * rng.uniform(0, 0.6, len(starts))
     inside[starts] += rng.uniform(0, 100 * MICROSECOND, len(starts))
     in_calls = _interruptions(rng, weather, values)
-    # The collector works longest before a batch; then others are due, and its first call has to wait.
+    # The collector works longest before a batch; then others are due, and its first call waits.
     in_calls[starts] += _interruptions(rng, weather, len(starts), times=20)
     in_pauses = _interruptions(rng, weather, values)
     inside += in_calls + _interrupts(rng, values)
@@ -286,7 +299,9 @@ def _contention(
     called = sum(sum(one.outside_nanoseconds) for one in shapes)
     values = sum(len(one.outside_nanoseconds) for one in shapes)
     wall = int(called + values * weather.pause)
-    around = values * rng.uniform(0, 15) * MICROSECOND
+    # After the eviction the harness walks the way of a call once more.
+    woken = weather.harness if weather.pause > MILLISECOND else 0.0
+    around = values * (rng.uniform(0, 15) * MICROSECOND + rng.uniform(0.6, 1.4) * woken)
     spinning = (weather.threads - 1) * rng.uniform(0.3, 1.0) * wall
     return a_contention(
         shapes,

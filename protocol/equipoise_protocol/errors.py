@@ -8,4 +8,4 @@ from __future__ import annotations
 
 
 class ProtocolError(Exception):
-    """Something that the protocol can't go on with; the message says what was expected and what to do."""
+    """Something that the protocol can't go on with; the message says what was expected."""

@@ -34,7 +34,7 @@ REFUSED = frozenset({Reason.CANDIDATE_REFUSED, Reason.CANDIDATE_FAILED})
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The levels that hold for one question: at this look, and for a fresh campaign with one look."""
+    """The levels of one question: at this look, and for a fresh campaign with one look."""
 
     difference: float
     equivalence: float

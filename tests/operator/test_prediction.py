@@ -9,15 +9,20 @@ import pytest
 from builders import a_design, a_spec
 from equipoise_operator.local.prediction import (
     INTAKE_SECONDS,
-    REPEATED_SHARE,
     Pilot,
     PilotBlock,
+    attempts_a_block,
     deviation_of,
     predict,
     warnings,
 )
-from equipoise_protocol.spec import Budget, Drill
+from equipoise_protocol.spec import Budget, Drill, Retries
 from equipoise_protocol.vocabulary import Defect
+
+
+# One pilot block that isn't void: p = (0.05 * 2 + 0) / (2 + 1), and at most four attempts.
+VOID = 0.1 / 3
+ATTEMPTS = 1 + VOID + VOID**2 + VOID**3
 
 
 def a_pilot(*blocks: PilotBlock) -> Pilot:
@@ -35,7 +40,7 @@ def test_a_campaign_takes_its_blocks_its_preparation_its_start_and_its_report() 
     found = predict(spec, [a_pilot(a_block())], start_seconds=2.0, report_seconds=3.0)
     block = 5.0 + INTAKE_SECONDS
     preparation = 9.0 - block
-    expected = 10 * (1 + REPEATED_SHARE) * block + preparation + 2.0 + 3.0
+    expected = 10 * ATTEMPTS * block + preparation + 2.0 + 3.0
     assert found.seconds == pytest.approx(expected)
 
 
@@ -44,6 +49,14 @@ def test_a_second_pilot_block_tells_what_the_others_take() -> None:
     [one] = predict(a_spec(), [pilot], start_seconds=0.0).questions
     assert one.block_seconds == 5.5
     assert one.preparation_seconds == 34.5
+
+
+def test_void_pilot_blocks_announce_repeats_up_to_the_registered_number_of_attempts() -> None:
+    # Two void blocks of two: p = (0.1 + 2) / 4 = 0.525; 1 + p + p^2 + p^3 = 1.945...
+    busy = a_pilot(a_block(is_void=True), a_block(is_void=True))
+    assert attempts_a_block(a_spec(), busy) == pytest.approx(1.9453, abs=1e-4)
+    once = a_spec(retries=Retries(attempts_per_block=1))
+    assert attempts_a_block(once, busy) == 1.0
 
 
 def test_each_drill_costs_an_attempt() -> None:
@@ -56,13 +69,13 @@ def test_each_drill_costs_an_attempt() -> None:
         a_spec(design=a_design(drills=drills)), [a_pilot(a_block())], start_seconds=0.0
     )
     more = drilled.questions[0].expected_blocks - quiet.questions[0].expected_blocks
-    assert more == pytest.approx(2 * (1 + REPEATED_SHARE))
+    assert more == pytest.approx(2)
 
 
 def test_a_treatment_that_the_pilot_saw_refused_is_measured_in_few_blocks() -> None:
     refused = a_pilot(a_block(treatment_refused=True))
     [one] = predict(a_spec(), [refused], start_seconds=0.0).questions
-    assert one.expected_blocks == pytest.approx(2 * (1 + REPEATED_SHARE))
+    assert one.expected_blocks == pytest.approx(2 * ATTEMPTS)
     assert one.planned_blocks == 8
 
 

@@ -295,7 +295,7 @@ def test_a_question_that_an_earlier_look_ended_is_not_judged_again() -> None:
     given_ = of_classes(registration, {"cpu": (1.25, 1.26), "other": (1.05, 0.96)})
     first = judgement.judge(registration, look=1, judged=given_, earlier=())
     assert [(one.final, one.look) for one in first] == [(True, 1), (False, 1)]
-    more = []
+    more: list[JudgedRecord] = []
     for block in range(11, 19):
         planned = a_planned_block(registration, block=block, node_class="other")
         times = {TREATMENT: round(TIMES[HONEST] / (1.05, 0.96)[block % 2])}

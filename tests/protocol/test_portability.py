@@ -9,7 +9,7 @@ import pytest
 from builders import a_ratio, a_registration, a_spec, a_verdict
 from equipoise_protocol import portability
 from equipoise_protocol.registration import Registration
-from equipoise_protocol.verdict import Ratio, Verdict
+from equipoise_protocol.verdict import Portability, Ratio, Verdict
 from equipoise_protocol.vocabulary import PortabilityKind, Reason, VerdictKind
 
 TWO = ("cpu", "other")
@@ -23,7 +23,7 @@ def on(registration: Registration, name: str, ratio: Ratio | None, **change: obj
     return a_verdict(registration, node_class=name, honest_ratio=ratio, **change)
 
 
-def judged(first: Ratio | None, second: Ratio | None, **change: object) -> portability.Portability:
+def judged(first: Ratio | None, second: Ratio | None, **change: object) -> Portability:
     registration = two_classes()
     found = portability.judge(
         registration,

@@ -115,6 +115,6 @@ def test_a_ratio_above_one_means_that_the_treatment_is_better_in_every_readout(
 
 
 def test_scaling_all_times_changes_no_ratio() -> None:
-    # Times a hundredfold, so that the harness's wobble of 60 ns is far below a nanosecond's rounding.
+    # In process, so that the harness's own share, which does not scale, is no part of it.
     tenfold = a_record(times={name: 10 * one for name, one in TIMES.items()})
     assert ratio(tenfold, IN_PROCESS) == pytest.approx(ratio(a_record(), IN_PROCESS), abs=1e-5)

@@ -11,13 +11,13 @@ from equipoise_protocol.vocabulary import Direction, ReadoutName, Reason, Verdic
 
 
 def told(**change: object) -> str:
-    return sentence.of_verdict(a_verdict(**change), Decision())
+    return sentence.of_verdict(a_verdict(None, **change), Decision())
 
 
 def test_an_improvement_gives_ratio_interval_and_blocks() -> None:
     assert told() == (
-        "candidate is 25.0 % faster than library on cpu: Improvement (1.250x, 95 % interval 1.238 to"
-        " 1.262, 6 blocks)."
+        "candidate is 25.0 % faster than library on cpu: Improvement (1.250x, 95 % interval"
+        " 1.238 to 1.262, 6 blocks)."
     )
 
 

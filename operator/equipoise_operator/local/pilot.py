@@ -153,6 +153,7 @@ def _block(
         wall_seconds=seconds,
         whole_seconds=sealed.record.whole_nanoseconds / NANOSECONDS,
         run_log_seconds=logs,
+        is_void=check.is_void(findings),
         treatment_refused=any(
             one.severity is Severity.REFUSAL and one.arm == treatment for one in findings
         ),

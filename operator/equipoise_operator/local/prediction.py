@@ -28,8 +28,11 @@ BASIS_POINTS: Final = 10_000
 CONFIDENCE: Final = 0.8
 """Of the upper limit of a pilot's standard deviation (Browne 1995, Statistics in Medicine 14)."""
 
-REPEATED_SHARE = 0.05
-"""Blocks that are void for reasons nobody planned, and run again; a busy machine has more."""
+USUALLY_VOID = 0.05
+"""Share of attempts that are void on a quiet machine, for reasons nobody planned."""
+
+PRIOR_BLOCKS = 2.0
+"""Blocks that `USUALLY_VOID` counts for beside the pilot's own: a few can't rule voids out."""
 
 INTAKE_SECONDS = 0.3
 """Of a block outside the runner's own clock: its record written, checked, and taken in."""
@@ -48,6 +51,7 @@ class PilotBlock:
     """Of the block by the runner's own clock: without the start of a runner."""
     run_log_seconds: tuple[tuple[float, ...], ...]
     """Log of each run's seconds a call, for the honest baseline and the treatment; empty: none."""
+    is_void: bool = False
     treatment_refused: bool = False
 
 
@@ -81,7 +85,7 @@ class QuestionPrediction:
     """Spent once, in the first block: a runner's start, compiled kernels, cold files."""
     planned_blocks: int
     expected_blocks: float
-    """With drills and the expected repeats; fewer where the pilot saw the treatment refused."""
+    """Attempts, with drills and repeats; fewer where the pilot saw the treatment refused."""
     seconds: float
     deviation: Deviation | None
     blocks_for_minimum_effect: int | None
@@ -157,6 +161,17 @@ def deviation_of(blocks: Sequence[PilotBlock]) -> Deviation | None:
     )
 
 
+def attempts_a_block(spec: CampaignSpec, pilot: Pilot) -> float:
+    """Attempts that a block will take, void ones included. Pure.
+
+    Where an attempt is void with probability p, and at most A are made, the expected number is
+    1 + p + ... + p^(A-1).
+    """
+    void = sum(block.is_void for block in pilot.blocks)
+    share = (USUALLY_VOID * PRIOR_BLOCKS + void) / (PRIOR_BLOCKS + len(pilot.blocks))
+    return math.fsum(share**number for number in range(spec.retries.attempts_per_block))
+
+
 def warnings(spec: CampaignSpec, prediction: Prediction) -> tuple[str, ...]:
     """What a planner should change before registering: budget and power. Pure."""
     found: list[str] = []
@@ -190,7 +205,7 @@ def _question(spec: CampaignSpec, pilot: Pilot) -> QuestionPrediction:
     refused = any(block.treatment_refused for block in pilot.blocks)
     measured = min(planned, design.refusals_to_stop) if refused else planned
     drilled = len({drill.block for drill in design.drills if drill.block <= measured})
-    expected = (measured + drilled) * (1 + REPEATED_SHARE)
+    expected = measured * attempts_a_block(spec, pilot) + drilled
     preparation = max(0.0, first.wall_seconds - usual)
     deviation = deviation_of(pilot.blocks)
     rule = _rule(spec)

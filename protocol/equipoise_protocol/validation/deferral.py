@@ -111,9 +111,10 @@ def cpu_budget(held: Held, run: RunRecord, contention: Contention) -> float:
     thread, the whole phase, since OpenMP's threads spin while they wait for work.
     """
     called = sum(sum(one.outside_nanoseconds) for one in run.shapes)
+    variation = 1 + constants.HARNESS_VARIATION.value / BASIS_POINTS
     around = sum(
         len(one.outside_nanoseconds)
-        * (median(null.outside_nanoseconds) + constants.CLOCK_RESOLUTION.value)
+        * (variation * median(null.outside_nanoseconds) + constants.CLOCK_RESOLUTION.value)
         for one in run.shapes
         if (null := held.null(one.shape)) is not None
     )

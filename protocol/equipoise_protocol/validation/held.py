@@ -56,9 +56,9 @@ class Unit:
     def waited_for_others(self) -> int:
         """Nanoseconds that the run's calls waited for others.
 
-        The arm's run delay says so to the nanosecond, as long as others' time accounts for it; what it
-        waited for itself isn't meant. Where caches are evicted, the collector's own work hides the
-        run delay, and all that others took may lie in the calls.
+        The arm's run delay says so to the nanosecond, as long as others' time accounts for it; what
+        it waited for itself isn't meant. Where caches are evicted, the collector's own work hides
+        the run delay, and all that others took may lie in the calls.
         """
         seen = self.run.contention
         if seen is None or self.evicted:

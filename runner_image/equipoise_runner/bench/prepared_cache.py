@@ -31,7 +31,7 @@ class PreparedCaches:
         return place if key and place.is_dir() else None
 
     def keep(self, written: Path, *, key: str, base: Path | None) -> None:
-        """Keep the regular files below `written` that `base` doesn't hold, as the cache of `key`.
+        """Keep the regular files below `written` that `base` lacks, as the cache for `key`.
 
         The folder appears whole or not at all. The processes that wrote it have ended, but what they
         left may be made to mislead: no link is followed, `written` itself included, or a candidate

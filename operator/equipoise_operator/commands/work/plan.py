@@ -103,7 +103,7 @@ def _show(
     console = terminal.out()
     console.print(_design_line(spec))
     table = terminal.table(
-        "comparison", "node class", "a block", "blocks", "spread", "for effect", "for equivalence"
+        "comparison", "node class", "a block", "attempts", "spread", "for effect", "for equivalence"
     )
     for one in predicted.questions:
         table.add_row(

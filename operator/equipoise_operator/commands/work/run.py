@@ -51,9 +51,7 @@ def _show(finished: Finished, folder: CampaignFolder, output: Output) -> None:
         for line in ratio_lines(verdict):
             console.print(f"  {line}")
     for portability in finished.verdicts.portability:
-        console.print(
-            f"{portability.comparison}: {portability.sentence}"
-        )
+        console.print(f"{portability.comparison}: {portability.sentence}")
     if not finished.verdicts.complete:
         console.print(_ENDINGS[finished.ending])
     console.print(f"report:   {folder.report_html}")
