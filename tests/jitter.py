@@ -307,8 +307,8 @@ def _contention(
         shapes,
         wall_nanoseconds=wall,
         cpu_nanoseconds=int(called * rng.uniform(0.9, 1.0) + around + spinning),
-        # The collector's own work in the pauses is taken off: evicting hides the wait.
-        wait_nanoseconds=int(waited) if weather.pause < MILLISECOND else 0,
+        # A lower bound, since the collector's own work is taken off: evicting hides it all.
+        wait_nanoseconds=int(waited * rng.uniform(0, 1)) if weather.pause < MILLISECOND else 0,
         # In ticks of 10 ms, off by up to one at either end.
         foreign_nanoseconds=_ticks(taken + rng.uniform(-10, 10) * MILLISECOND),
         steal_nanoseconds=_ticks(rng.uniform(0, 10) * MILLISECOND),

@@ -6,7 +6,6 @@ changes what it looks at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -46,6 +45,9 @@ FORMS: Final[dict[EntryKind, type[Model]]] = {
     EntryKind.SECRET_REVEAL: SecretReveal,
 }
 """The model of each kind's body."""
+
+UNFIT: Final = (ProtocolError, ArithmeticError, LookupError, RuntimeError, ValueError)
+"""What the protocol's functions raise for a forged body that fits its form and no plan."""
 
 
 class Examination:
@@ -112,22 +114,14 @@ class Examination:
     def _body(self, entry: Entry) -> Model | None:
         """The body as its model, where it is canonical and of its kind's form."""
         try:
-            plain = json.loads(entry.body)
             body = FORMS[entry.kind].model_validate_json(entry.body)
-            canonical = canonical_bytes(plain), canonical_bytes(body)
-        except (ValueError, RecursionError, ValidationError, ProtocolError) as error:
+            canonical = canonical_bytes(body)
+        except (ValueError, RecursionError, ProtocolError) as error:
             self._complain(entry, [("R31", f"the body is no {entry.kind.value}: {error}")])
             return None
-        if any(form != entry.body.encode() for form in canonical):
-            self._complain(
-                entry,
-                [
-                    (
-                        "R31",
-                        "the body isn't canonical JSON of its kind, so it can be read in two ways",
-                    )
-                ],
-            )
+        if canonical != entry.body.encode():
+            what = "the body isn't canonical JSON of its kind, so it can be read in two ways"
+            self._complain(entry, [("R31", what)])
         return body
 
     def _replay(self, rows: list[Row], bodies: Mapping[int, Model]) -> None:
@@ -203,7 +197,10 @@ class Examination:
         refused = None
         if isinstance(body, Rejection) and body.object_digest is not None:
             refused = self._sealed(entry, body.object_digest)
-        yield from campaign.complaints(body, refused=refused)
+        try:
+            yield from campaign.complaints(body, refused=refused)
+        except UNFIT as error:
+            yield "R31", f"the protocol can make nothing of it: {error!r}"
         if isinstance(body, AdmittedRecord):
             sealed = SealedRecord(record=body.record, authentication=body.authentication)
             self._sealed(entry, digest(sealed))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from equipoise_protocol import judgement, plan, portability
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest
-from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.judged import JudgedRecord
 from equipoise_protocol.ledger.bodies import (
@@ -126,21 +125,23 @@ class Campaign:
         """Whether the verdict is what the rule says of the records before it (R27, R35)."""
         if not self.is_recomputable:
             return
-        try:
-            verdicts = self._look(body.look)
-        except (ProtocolError, IndexError) as error:
-            yield "R09", f"the look can't be computed again: {error}"
-            verdicts = ()
+        self.verdicts.append(body)
+        if body.look > self.registration.spec.design.looks:
+            yield "R09", f"look {body.look} isn't registered"
+            return
+        verdicts = self._look(body.look)
         again = [
             one
             for one in verdicts
             if (one.comparison, one.node_class) == (body.comparison, body.node_class)
         ]
-        if verdicts and not again:
-            yield "R09", "an earlier look has ended the comparison on this node class"
+        if not again:
+            yield (
+                "R09",
+                "no verdict is due: the question isn't registered, or an earlier look ended it",
+            )
         for what in differing(body, again[0]) if again else ():
             yield "R35", f"the verdict doesn't recompute from the raw values: {what}"
-        self.verdicts.append(body)
 
     def _portability_complaints(self, body: Portability) -> Iterator[Complaint]:
         """Whether the portability verdict follows from the final verdicts (R29, R35)."""

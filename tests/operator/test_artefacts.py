@@ -125,3 +125,29 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "artefacts").write_text("a file in its place")
     with pytest.raises(StoreError, match="can't be read or written"):
         ArtefactFolder(tmp_path / "artefacts").put(CONTENT)
+
+
+def test_an_artefact_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ArtefactFolder(tmp_path)
+    digest = folder.put(CONTENT)
+
+    def unreadable(_: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "read_bytes", unreadable)
+    with pytest.raises(StoreError, match="Input/output error"):
+        folder.get(digest)
+
+
+def test_a_link_that_fails_for_another_reason_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        ArtefactFolder(tmp_path).put(CONTENT)
+    assert list(ArtefactFolder(tmp_path).digests()) == []

@@ -21,7 +21,7 @@ from builders import (
     contents_of,
 )
 from corpus_cases import honest
-from equipoise_operator.stores import ledger_sqlite, log
+from equipoise_operator.stores import connection, ledger_sqlite, log
 from equipoise_operator.stores.errors import RefusedError, StoreError
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger, known_protocols
 from equipoise_operator.stores.rows import IngestOutcome
@@ -363,6 +363,30 @@ def test_a_ledger_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="There is no ledger at"):
         SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_on_a_medium_that_cannot_be_written_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_ledger(tmp_path) as ledger:
+        ledger.register(REGISTRATION, CONTENTS)
+    opened = connection._opened
+
+    def as_on_such_a_medium(path: Path, options: str) -> sqlite3.Connection:
+        # A WAL database needs a helper file beside it, which can't be made there.
+        if "immutable" not in options:
+            raise sqlite3.OperationalError("unable to open database file")
+        return opened(path, options)
+
+    monkeypatch.setattr(connection, "_opened", as_on_such_a_medium)
+    with SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True) as ledger:
+        assert ledger.registrations() == (REGISTRATION,)
+
+
+def test_reading_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3").write_text("not a database" * 100)
+    with pytest.raises(StoreError, match="file is not a database"):
+        SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True)
 
 
 def test_a_full_disk_acknowledges_nothing_and_the_record_can_come_again(tmp_path: Path) -> None:

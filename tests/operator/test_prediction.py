@@ -19,7 +19,6 @@ from equipoise_operator.local.prediction import (
 from equipoise_protocol.spec import Budget, Drill, Retries
 from equipoise_protocol.vocabulary import Defect
 
-
 # One pilot block that isn't void: p = (0.05 * 2 + 0) / (2 + 1), and at most four attempts.
 VOID = 0.1 / 3
 ATTEMPTS = 1 + VOID + VOID**2 + VOID**3

@@ -20,6 +20,7 @@ from builders import (
     a_planned_block,
     a_record,
     a_record_key,
+    a_registered_class,
     a_registration,
     a_sealed_record,
     a_spec,
@@ -55,7 +56,7 @@ from ledger_builders import (
     two_class_registration,
     whole_campaign,
 )
-from ledger_case import edited
+from ledger_case import edited, replaced
 from sqlite_program import run_script
 
 VERSION, PROTOCOL_DIGEST = PROTOCOL
@@ -494,7 +495,87 @@ def test_a_body_that_is_no_model_is_found(folder: Path) -> None:
     assert "entry 3 (Record): the body is no Record" in sentences(verify(folder))
 
 
+def test_a_record_that_fits_no_plan_at_all_is_named_and_ends_nothing(folder: Path) -> None:
+    strange = with_body(whole_campaign(), 6, ("replace", "/record/runs/*/arm", "stranger"))
+    rewritten(folder, strange)
+    found = verify(folder)
+    assert found.first is not None
+    assert found.first.seq == 7
+    assert found.counts[EntryKind.SECRET_REVEAL] == 1
+
+
+def test_a_registration_without_its_class_is_named_and_ends_nothing(folder: Path) -> None:
+    honest_one = honest().registration
+    without = honest_one.model_copy(update={"classes": (a_registered_class("gpu"),)})
+    plan = replaced(whole_campaign()[1], "/identity/registrationDigest", digest(without))
+    rewritten(folder, [(EntryKind.REGISTRATION, without), plan])
+    found = verify(folder, secrets={digest(without): SECRET})
+    assert found.first is not None
+    assert (found.first.seq, found.first.rule) == (1, "R18")
+    assert "R31, entry 2 (Plan): the protocol can make nothing of it" in sentences(found)
+
+
+def test_a_verdict_at_a_look_that_nobody_registered_is_found(folder: Path) -> None:
+    steps = whole_campaign()
+    index = index_of(steps, EntryKind.VERDICT)
+    rewritten(folder, with_body(steps, index, ("replace", "/look", 3)))
+    assert f"R09, entry {index + 1} (Verdict): look 3 isn't registered" in sentences(verify(folder))
+
+
+def test_a_verdict_on_a_question_that_nobody_asked_is_found(folder: Path) -> None:
+    steps = whole_campaign()
+    index = index_of(steps, EntryKind.VERDICT)
+    rewritten(folder, with_body(steps, index, ("replace", "/nodeClass", "gpu")))
+    assert f"R09, entry {index + 1} (Verdict): no verdict is due" in sentences(verify(folder))
+
+
+def test_portability_of_one_class_is_found(folder: Path) -> None:
+    steps = list(whole_campaign())
+    kind, whole = two_class_campaign()[-1]
+    verdict = steps[17][1]
+    assert isinstance(verdict, Verdict)
+    body = edited(whole, ("replace", "/registrationDigest", verdict.registration_digest))
+    rewritten(folder, [*steps, (kind, body)])
+    assert "R29, entry 20 (Portability): there is nothing to compare" in sentences(verify(folder))
+
+
+def test_findings_in_another_order_are_found(folder: Path) -> None:
+    planned = honest().plans[2]
+    slow = edited(
+        honest().sealed[2].record,
+        ("replace", "/runs/*/contention/foreignNanoseconds", 10**9),
+        ("replace", "/brokenOff", "A power cut."),
+    )
+    resealed = a_sealed_record(
+        BlockRecord.model_validate(slow), key=a_record_key(planned, honest().registration)
+    )
+    findings = findings_of(resealed, planned, honest().registration)
+    assert len(findings) > 1
+    steps = list(whole_campaign())
+    steps[6] = record_step(resealed, findings[::-1])
+    rewritten(folder, steps)
+    assert "R35, entry 7 (Record): its findings stand in another order" in sentences(verify(folder))
+
+
 # What is missing.
+
+
+def test_a_table_that_is_gone_is_named(folder: Path) -> None:
+    opened = past_the_rules(folder)
+    opened.executescript("DROP TABLE protocols; DROP TABLE entries;")
+    opened.close()
+    found = verify(folder)
+    assert "R03, the ledger: the list of protocols can't be read" in sentences(found)
+    assert "R33, the ledger: entries can't be read" in sentences(found)
+    assert found.head.size == 0
+
+
+def test_a_refused_object_that_is_gone_is_named(folder: Path) -> None:
+    steps = list(whole_campaign())
+    refusal = rejection_step(honest().plans[2], ending=bodies.Ending.REFUSED)
+    rewritten(folder, [*steps[:6], refusal])
+    found = verify(folder)
+    assert [(fault.seq, fault.rule) for fault in found.faults] == [(7, "R35")]
 
 
 def test_entries_that_were_cut_off_are_found_by_the_published_head(folder: Path) -> None:

@@ -263,7 +263,7 @@ def two_classes() -> Registration:
 def of_classes(
     registration: Registration, ratios: Mapping[str, tuple[float, ...]]
 ) -> tuple[JudgedRecord, ...]:
-    found = []
+    found: list[JudgedRecord] = []
     for name, values in ratios.items():
         for block in range(1, 11):
             planned = a_planned_block(registration, block=block, node_class=name)

@@ -79,6 +79,11 @@ def test_an_answer_given_beforehand_belongs_to_no_call() -> None:
     assert "belongs to no call" in ended.message
 
 
+def test_a_time_that_no_record_can_hold_is_out_of_turn() -> None:
+    ended = ended_with(answering(lambda asked: calls.Done(asked.token, 2**64 - 1).encode()))
+    assert ended.status is RunStatus.DIED
+
+
 @pytest.mark.parametrize(
     "content",
     [b"\xff", b"\xff" * 3_000, calls.AtRest().encode(), control.Exited().encode(), b"\x25" * 20],

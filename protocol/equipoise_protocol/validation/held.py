@@ -22,7 +22,7 @@ from equipoise_protocol.finding import Finding
 from equipoise_protocol.registration import RegisteredClass
 from equipoise_protocol.rules import RULES
 from equipoise_protocol.spec import Arm, Comparison
-from equipoise_protocol.vocabulary import CacheState, RunStatus, Severity
+from equipoise_protocol.vocabulary import RunStatus, Severity
 
 MESSAGE_LENGTH = 1_000
 SUBJECT_LENGTH = 200
@@ -35,8 +35,6 @@ class Unit:
     run: RunRecord
     outcome: ShapeOutcome
     null: NullShape
-    evicted: bool
-    """Whether the collector evicts the caches before each call."""
 
     @property
     def calls_of_run(self) -> int:
@@ -47,23 +45,11 @@ class Unit:
     def taken_by_others(self) -> int:
         """Nanoseconds of the run's timed phases that others took, in calls and in pauses.
 
-        As far as the kernel saw it, in its ticks.
+        As far as the kernel saw it, in its ticks. The arm's run delay would be exact, but what is
+        recorded of it is a lower bound: the collector's own work is taken off.
         """
         seen = self.run.contention
         return seen.foreign_nanoseconds + seen.steal_nanoseconds if seen else 0
-
-    @property
-    def waited_for_others(self) -> int:
-        """Nanoseconds that the run's calls waited for others.
-
-        The arm's run delay says so to the nanosecond, as long as others' time accounts for it; what
-        it waited for itself isn't meant. Where caches are evicted, the collector's own work hides
-        the run delay, and all that others took may lie in the calls.
-        """
-        seen = self.run.contention
-        if seen is None or self.evicted:
-            return self.taken_by_others
-        return min(seen.wait_nanoseconds, self.taken_by_others)
 
     @property
     def place(self) -> str:
@@ -116,9 +102,8 @@ class Held:
 
     def units(self, arm: str) -> tuple[Unit, ...]:
         """Every timed shape of an arm's completed runs that has values and a null arm beside it."""
-        evicted = self.planned.work.cache is CacheState.COLD
         return tuple(
-            Unit(run=run, outcome=outcome, null=null, evicted=evicted)
+            Unit(run=run, outcome=outcome, null=null)
             for run in self.runs_of(arm)
             for outcome in run.shapes
             if outcome.outside_nanoseconds

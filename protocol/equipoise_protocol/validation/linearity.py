@@ -74,14 +74,14 @@ class Support:
     def allowed(self) -> float:
         """By how much the supported time may be longer than the claim.
 
-        A share of the claim; one interruption at its cap; twice what a call of the run waited for
-        others; and, since short interruptions weigh more on short calls, a process switch a call
+        A share of the claim; one interruption at its cap; twice what others took from a call of
+        the run; and, since short interruptions weigh more on short calls, a process switch a call
         and what the batch's first call costs.
         """
         share = constants.CLAIM_SUPPORT.value / BASIS_POINTS * self.claimed
         in_the_batch = constants.COUNTED_CALLS.value * self.claimed + constants.FIRST_CALL.value
-        waited = 2 * self.unit.waited_for_others / self.unit.calls_of_run
-        a_call = waited + constants.CLOCK_RESOLUTION.value
+        others = 2 * self.unit.taken_by_others / self.unit.calls_of_run
+        a_call = others + constants.CLOCK_RESOLUTION.value
         return share + in_the_batch / self.calls + a_call
 
     @property
@@ -112,8 +112,8 @@ def line_of(unit: Unit) -> Line | None:
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
     cold = constants.FIRST_CALL.value + _null_band(unit)
     first_calls = len(shorter) * (1 + cold / rate)
-    # All of the run's waiting may lie here: a batch's first call follows the longest pause.
-    others = unit.waited_for_others / rate
+    # All that others took may lie here: a batch's first call follows the longest pause.
+    others = unit.taken_by_others / rate
     return Line(
         unit=unit,
         calls=len(calls),
@@ -136,7 +136,7 @@ def opening_of(units: Sequence[Unit]) -> Opening:
     at_each_place = [median(stretch[place] for stretch in relative) for place in range(calls)]
     share = constants.BATCH_EXCESS.value / BASIS_POINTS
     first_call = [
-        (constants.FIRST_CALL.value + 2 * _null_band(unit) + _waited_a_batch(unit))
+        (constants.FIRST_CALL.value + 2 * _null_band(unit) + _taken_a_batch(unit))
         / median(unit.outcome.outside_nanoseconds)
         for unit in units
     ]
@@ -191,9 +191,9 @@ def _null_band(unit: Unit) -> float:
     return max(0.0, median(beyond))
 
 
-def _waited_a_batch(unit: Unit) -> float:
-    """The most that half of a run's batches can have waited for others, in nanoseconds each."""
-    return 2 * unit.waited_for_others / sum(len(one.batches) for one in unit.run.shapes)
+def _taken_a_batch(unit: Unit) -> float:
+    """The most that others can have taken from each of half of a run's batches, in nanoseconds."""
+    return 2 * unit.taken_by_others / sum(len(one.batches) for one in unit.run.shapes)
 
 
 def _no_line(held: Held, arm: str) -> Iterator[Finding]:

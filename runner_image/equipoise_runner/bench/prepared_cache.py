@@ -33,9 +33,9 @@ class PreparedCaches:
     def keep(self, written: Path, *, key: str, base: Path | None) -> None:
         """Keep the regular files below `written` that `base` lacks, as the cache for `key`.
 
-        The folder appears whole or not at all. The processes that wrote it have ended, but what they
-        left may be made to mislead: no link is followed, `written` itself included, or a candidate
-        could have files of the launcher's user copied to where its next run finds them.
+        The folder appears whole or not at all. The processes that wrote it have ended, but what
+        they left may be made to mislead: no link is followed, `written` itself included, or a
+        candidate could have files of the launcher's user copied to where its next run finds them.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self.folder))

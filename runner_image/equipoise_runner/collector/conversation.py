@@ -24,6 +24,9 @@ from equipoise_runner.errors import RunEnded, RunnerFault
 PATIENCE_SECONDS = 0.5
 """How long a receive may block before the deadline and the launcher are looked at."""
 
+LARGEST_CLAIM = 2**53 - 1
+"""Nanoseconds: canonical JSON holds no larger integer, and no record may fail over a claim."""
+
 STATUS = {
     Failure.LOAD: RunStatus.LOAD_ERROR,
     Failure.COMPILE: RunStatus.COMPILE_ERROR,
@@ -131,6 +134,8 @@ class Conversation:
         done = self._understood(calls.Done, bytes(content))
         if done.token != self._token:
             raise RunEnded(RunStatus.DIED, "spoke out of turn: an answer that belongs to no call")
+        if done.inside_nanoseconds > LARGEST_CLAIM:
+            raise RunEnded(RunStatus.DIED, "spoke out of turn: a call of more than a hundred days")
         return done.inside_nanoseconds
 
     def _say(self, message: Message) -> None:

@@ -10,7 +10,6 @@ import pytest
 from builders import (
     a_comparison,
     a_design,
-    a_kernel_task,
     a_planned_block,
     a_readout,
     a_record,
@@ -20,9 +19,8 @@ from builders import (
 )
 from equipoise_protocol.block import Batch, BlockRecord, ShapeOutcome
 from equipoise_protocol.registration import Registration
-from equipoise_protocol.spec import Task
 from equipoise_protocol.validation import linearity
-from equipoise_protocol.vocabulary import CacheState, Direction, Rank, ReadoutName
+from equipoise_protocol.vocabulary import Direction, Rank, ReadoutName
 from validating import findings_on, held_for, kinds_on, with_shapes
 
 
@@ -128,39 +126,33 @@ def test_a_fast_median_over_slow_calls_is_not_supported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wait", "foreign", "cache", "excused"),
+    ("change", "excused"),
     [
-        (0, 0, CacheState.WARM, False),
-        (16_000_000, 0, CacheState.WARM, False),  # for threads of its own
-        (0, 16_000_000, CacheState.WARM, False),  # in the pauses
-        (16_000_000, 16_000_000, CacheState.WARM, True),
-        (0, 16_000_000, CacheState.COLD, True),  # evicting hides the wait
+        ({}, False),
+        ({"wait_nanoseconds": 16_000_000}, False),  # threads of its own that wait for each other
+        ({"foreign_nanoseconds": 16_000_000}, True),
+        ({"steal_nanoseconds": 16_000_000}, True),
     ],
 )
-def test_only_a_wait_for_others_excuses_slow_batches(
-    wait: int, foreign: int, cache: CacheState, *, excused: bool
+def test_only_what_others_took_excuses_slow_batches(
+    change: dict[str, int], *, excused: bool
 ) -> None:
-    task = Task(kernel=a_kernel_task(cache=cache))
-    registration = a_registration(a_spec(comparisons=(a_comparison(task=task),)))
-    planned = a_planned_block(registration)
     # 20 values: batches of 9, 1, 3 and 7; every call of those of 1 and 3 was interrupted for 4 ms.
-    slow = slowed(a_record(planned), dict.fromkeys(range(9, 13), 13.0))
-    seen = {"wait_nanoseconds": wait, "foreign_nanoseconds": foreign}
+    slow = slowed(a_record(), dict.fromkeys(range(9, 13), 13.0))
     runs = tuple(
         run.model_copy(
-            update={"contention": run.contention and run.contention.model_copy(update=seen)}
+            update={"contention": run.contention and run.contention.model_copy(update=change)}
         )
         for run in slow.runs
     )
-    record = slow.model_copy(update={"runs": runs})
-    found = {kind for kind, *_ in kinds_on(record, planned=planned, registration=registration)}
+    found = {kind for kind, *_ in kinds_on(slow.model_copy(update={"runs": runs}))}
     assert ("BatchesNotLinear" not in found) is excused
 
 
 def test_a_run_that_nobody_watched_has_no_excuse() -> None:
     unit = held_for().units("candidate")[0]
     run = unit.run.model_copy(update={"contention": None})
-    assert replace(unit, run=run).waited_for_others == 0
+    assert replace(unit, run=run).taken_by_others == 0
 
 
 def test_a_steep_slope_is_no_claim_at_all() -> None:
