@@ -69,6 +69,8 @@ class Support:
     supported: float
     calls: int
     """Calls in the longest batch."""
+    bent: float = 0.0
+    """Nanoseconds a call by which others can have bent what is claimed."""
 
     @property
     def allowed(self) -> float:
@@ -81,7 +83,7 @@ class Support:
         share = constants.CLAIM_SUPPORT.value / BASIS_POINTS * self.claimed
         in_the_batch = constants.COUNTED_CALLS.value * self.claimed + constants.FIRST_CALL.value
         others = 2 * self.unit.taken_by_others / self.unit.calls_of_run
-        a_call = others + constants.CLOCK_RESOLUTION.value
+        a_call = others + self.bent + constants.CLOCK_RESOLUTION.value
         return share + in_the_batch / self.calls + a_call
 
     @property
@@ -159,7 +161,13 @@ def slope_support(unit: Unit) -> Support | None:
     slope = readout.slope_seconds(unit.outcome.batches)
     if slope is None or slope <= 0:
         return None
-    return replace(median_support(unit), claimed=slope * readout.NANOSECONDS)
+    lengths = [batch.length for batch in unit.outcome.batches]
+    return replace(
+        median_support(unit),
+        claimed=slope * readout.NANOSECONDS,
+        # What others took of the shortest batch tilts the line over all of its width.
+        bent=2 * unit.taken_by_others / (max(lengths) - min(lengths)),
+    )
 
 
 def claims_slope(comparison: Comparison) -> bool:

@@ -117,7 +117,7 @@ def _load_compiler(vector_bits: int | None) -> None:
     inductor.cpp.vec_isa_ok = True
     # Workers would be forked from, or beside, a template that must stay alone.
     inductor.compile_threads = 1
-    # A precompiled header takes eight seconds and 75 MB, and saves two seconds a kernel: with a
+    # Precompiled headers cost five seconds and 150 MB, and save two seconds a kernel: with a
     # cache that is prepared once, it never pays.
     inductor.cpp_cache_precompile_headers = False
     # A digest of torch's own sources, part of each cache key: computed once here, inherited by all.
