@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from equipoise_runner import linux
-from equipoise_runner.bench import forked, landlock, limits, needed, seccomp, users
+from equipoise_runner.bench import forked, landlock, limits, needed, seccomp, users, view
 from equipoise_runner.bench.template import variables
 from equipoise_runner.bench.wire.control import Open
 from equipoise_runner.errors import RunnerFault
@@ -225,3 +225,13 @@ def test_a_class_sets_every_library_that_dispatches_by_itself(
     assert found.items() >= expected.items()
     assert found["OMP_NUM_THREADS"] == found["MKL_NUM_THREADS"] == str(threads)
     assert ("ATEN_CPU_CAPABILITY" in found) == (isa > 0)
+
+
+def test_the_way_to_an_interpreter_below_a_private_folder_is_no_file_of_the_run(
+    tmp_path: Path,
+) -> None:
+    for name in ("checkout", "dropped"):
+        (tmp_path / name).mkdir()
+    folders = (Path("/tmp/checkout/.venv"), Path("/opt/python"))  # noqa: S108 - names alone
+    assert view.written(Path("/tmp"), seen=tmp_path, folders=folders) == 1  # noqa: S108 - a name
+    assert view.written(Path("/var/tmp"), seen=tmp_path / "none", folders=folders) == 0  # noqa: S108

@@ -113,8 +113,8 @@ class _Session:
         frozen = Frozen(self._data.registration, self._opened.contents, self._opened.secret)
         spec = loaded.parsed.campaign.spec
         self._folder.records.mkdir(exist_ok=True)
-        self._recover(frozen)
         self._observer.began(self._data.registration, self._progress())
+        self._recover(frozen)
         while True:
             action = self._next_action(abort=spec.abort)
             match action:

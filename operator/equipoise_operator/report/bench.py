@@ -18,7 +18,7 @@ from equipoise_protocol.headroom import geometric_mean
 from equipoise_protocol.ledger.bodies import AdmittedRecord, Validity
 from equipoise_protocol.validation.clocks import agreement
 from equipoise_protocol.validation.held import Unit
-from equipoise_protocol.vocabulary import CacheState, Phase, Rank, ReadoutName
+from equipoise_protocol.vocabulary import Phase, Rank, ReadoutName
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,6 @@ def clocks(question: Question) -> tuple[Spread, ...]:
     Positive where the collector's clock says more than the one inside, beyond the harness's own
     share; beyond 1 or -1 it is more than is allowed.
     """
-    evicted = question.comparison.task.kernel.cache is CacheState.COLD
     found: list[Spread] = []
     for arm in question.comparison.arms:
         agreements = [
@@ -115,7 +114,7 @@ def clocks(question: Question) -> tuple[Spread, ...]:
             for record in _counting(question)
             for run in record.runs
             if run.arm == arm.name
-            for unit in _units(record, run, evicted=evicted)
+            for unit in _units(record, run)
         ]
         if agreements:
             found.append(
@@ -128,13 +127,12 @@ def clocks(question: Question) -> tuple[Spread, ...]:
     return tuple(found)
 
 
-def _units(record: BlockRecord, run: RunRecord, *, evicted: bool) -> Iterator[Unit]:
+def _units(record: BlockRecord, run: RunRecord) -> Iterator[Unit]:
     nulls = {null.shape: null for null in record.null_shapes}
     for outcome in run.shapes:
         both = len(outcome.outside_nanoseconds) == len(outcome.inside_nanoseconds)
         if outcome.outside_nanoseconds and both and outcome.shape in nulls:
-            null = nulls[outcome.shape]
-            yield Unit(run=run, outcome=outcome, null=null, evicted=evicted)
+            yield Unit(run=run, outcome=outcome, null=nulls[outcome.shape])
 
 
 def distances(question: Question) -> tuple[Distance, ...]:

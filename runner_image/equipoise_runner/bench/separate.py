@@ -6,7 +6,6 @@ leaves dies with its namespaces, and the supervisor looks whether it did.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,8 +87,8 @@ class Separate:
         """By user id, among all processes; files in the private view, outside scratch."""
         return Left(
             processes=max(0, len(self._living()) - 1),
-            shared_memory=_entries(self._seen(Path("/dev/shm"))) + _system_v(),  # noqa: S108
-            files=sum(_entries(self._seen(Path(name))) for name in ("/tmp", "/var/tmp")),  # noqa: S108
+            shared_memory=self._written(view.SHARED_MEMORY) + _system_v(),
+            files=sum(self._written(one) for one in view.PRIVATE if one != view.SHARED_MEMORY),
         )
 
     def killed_for_memory(self) -> bool:
@@ -105,6 +104,9 @@ class Separate:
         root = frozenset({self._root})
         ended = census.end_all(lambda: root & census.descendants(os.getpid()))
         return gone and ended and not self._living()
+
+    def _written(self, folder: Path) -> int:
+        return view.written(folder, seen=self._seen(folder), folders=self._folders)
 
     def _living(self) -> frozenset[int]:
         return census.of_user(self.user)
@@ -133,13 +135,6 @@ def _try() -> None:
     code = os.waitstatus_to_exitcode(os.waitpid(forked.child(first, quiet=True), 0)[1])
     if code:
         raise OSError("namespaces, a mount or a user id of its own were refused")
-
-
-def _entries(folder: Path) -> int:
-    """Names in a folder, at its top; what they hold is not looked at."""
-    with contextlib.suppress(OSError):
-        return sum(1 for _ in folder.iterdir())
-    return 0
 
 
 def _system_v() -> int:

@@ -6,6 +6,7 @@ that could forget something: what is not bound into the new root does not exist 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -20,6 +21,9 @@ SCRATCH = Path("/scratch")
 PREPARED = Path("/prepared")
 """What was prepared for held-out shapes; the run's user may enter it only when they are
 revealed."""
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - each run has its own
+PRIVATE = (Path("/tmp"), Path("/var/tmp"), SHARED_MEMORY)  # noqa: S108 - each run has its own
+"""Folders that a run may write to, empty at its start but for what of `folders` lies below."""
 OPEN_TO_ALL = 0o1777
 CLOSED = 0o700
 
@@ -44,10 +48,13 @@ def enter(
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     _tmpfs(NEW_ROOT, mode=0o755, size=16 << 20)
-    for path in (*needed.SYSTEM, *needed.SETTINGS, *folders, Path("/sys")):
+    for path in (*needed.SYSTEM, *needed.SETTINGS, Path("/sys")):
         _show(path)
-    for folder in (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108 - private ones
+    for folder in PRIVATE:
         _tmpfs(_inside(folder), mode=OPEN_TO_ALL, size=room // 4)
+    # After the private folders: an interpreter or a checkout below /tmp would be covered by them.
+    for path in folders:
+        _show(path)
     for device in needed.DEVICES:
         _bind(device, flags=0)
     for link, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
@@ -72,6 +79,20 @@ def enter(
     )
     linux.unmount("/old")
     Path("/old").rmdir()
+
+
+def written(folder: Path, *, seen: Path, folders: tuple[Path, ...]) -> int:
+    """Names at the top of a private folder that the run put there; what they hold is not looked at.
+
+    Args:
+        folder: one of `PRIVATE`.
+        seen: where the run's view of it can be reached from here.
+        folders: what `enter` was given.
+    """
+    way = {one.relative_to(folder).parts[0] for one in folders if one.is_relative_to(folder)}
+    with contextlib.suppress(OSError):
+        return sum(1 for one in seen.iterdir() if one.name not in way)
+    return 0
 
 
 def _inside(path: Path) -> Path:

@@ -38,8 +38,11 @@ def export(directory: Path | None, *, form: Format, rows: Rows, to: Path | None)
     try:
         if form is Format.PARQUET:
             partial = to.with_name(f".{to.name}.new")
-            exporting.write_parquet(partial, table, types=types)
-            partial.replace(to)
+            try:
+                exporting.write_parquet(partial, table, types=types)
+                partial.replace(to)
+            finally:
+                partial.unlink(missing_ok=True)
         else:
             text = io.StringIO()
             exporting.write_text(text, table, names=list(types), form=form)
