@@ -222,6 +222,8 @@ def noisy_calls(
     inside += in_calls + _interrupts(rng, values)
     share = weather.harness * rng.uniform(0.6, 1.4) * np.exp(rng.normal(0, 0.1, values))
     share += rng.exponential(2 * MICROSECOND, values) + _interrupts(rng, values) / 4
+    # The arm's working set pushes the harness's out of the caches.
+    share += nanoseconds * rng.uniform(0, 0.12)
     outside = inside + share
     lost = rng.exponential(6 * MICROSECOND, values) + weather.pause * weather.pause_scatter
     lost += in_pauses

@@ -110,6 +110,11 @@ HARNESS_VARIATION: Final = Constant(
     "basis points of the null arm's share: how far an arm's own share may lie from it",
     "Decision 0008: no readout rests on the clock inside, so the bound is wide",
 )
+HARNESS_DISPLACED: Final = Constant(
+    1_500,
+    "basis points of the call: what an arm's working set costs the harness beside it",
+    "Decision 0008: up to 10 % of a call seen, where temporaries filled the caches",
+)
 CLOCK_RESOLUTION: Final = Constant(
     20_000,
     "nanoseconds a call: two process switches on one CPU",

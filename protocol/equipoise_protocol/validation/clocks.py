@@ -36,8 +36,9 @@ class Agreement:
     @property
     def allowed(self) -> float:
         """How far the arm's share may lie from the null arm's."""
+        agreement = constants.CLOCK_AGREEMENT.value + constants.HARNESS_DISPLACED.value
         return (
-            constants.CLOCK_AGREEMENT.value / BASIS_POINTS * self.outside
+            agreement / BASIS_POINTS * self.outside
             + constants.HARNESS_VARIATION.value / BASIS_POINTS * self.harness
             + constants.CLOCK_RESOLUTION.value
         )

@@ -26,13 +26,13 @@ def inside(
     return with_shapes(record, changed, arm="candidate")
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.01, 0.5, 0.7, 1.4, 10.0])
+@pytest.mark.parametrize("factor", [0.0, 0.01, 0.3, 0.5, 1.5, 10.0])
 def test_a_clock_that_was_patched_is_refused(factor: float) -> None:
-    # C04, C05, M06: 320 µs a call; 5 % of it, the harness's 15 µs and 20 µs are allowed: 51 µs.
+    # C04, C05, M06: 335 µs a call; 20 % of it, the harness's 15 µs and 20 µs are allowed: 102 µs.
     assert kinds_on(inside(a_record(), factor)) == REFUSED
 
 
-@pytest.mark.parametrize("factor", [0.9, 1.0, 1.05])
+@pytest.mark.parametrize("factor", [0.8, 1.0, 1.1])
 def test_a_clock_that_is_a_little_off_is_taken(factor: float) -> None:
     assert findings_on(inside(a_record(), factor)) == ()
 
@@ -55,8 +55,8 @@ def test_one_shape_of_two_with_another_clock_is_refused() -> None:
 def test_the_bound_is_the_share_of_the_call_the_harness_and_a_switch() -> None:
     unit = held_for().units("candidate")[0]
     seen = clocks.agreement(unit)
-    # 5 % of 335 µs + 100 % of 15 µs + 20 µs
-    assert seen.allowed == pytest.approx(0.05 * 335_000 + 15_000 + 20_000, rel=1e-3)
+    # 5 % and 15 % of 335 µs + 100 % of 15 µs + 20 µs
+    assert seen.allowed == pytest.approx(0.20 * 335_000 + 15_000 + 20_000, rel=1e-2)
     assert seen.share == pytest.approx(15_000, rel=1e-2)
 
 
