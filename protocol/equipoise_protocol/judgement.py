@@ -212,10 +212,8 @@ def _kind(
     saturated = (
         (Reason.SATURATED,) if evidence.headroom is not None and evidence.headroom.saturated else ()
     )
-    if evidence.obstacles:
-        return VerdictKind.VOID, evidence.obstacles
-    if estimate is None or decision is None:
-        return VerdictKind.VOID, (Reason.TOO_FEW_BLOCKS,)
+    if evidence.obstacles or estimate is None or decision is None:
+        return VerdictKind.VOID, evidence.obstacles or (Reason.TOO_FEW_BLOCKS,)
     if estimate.estimate > breaker:
         return VerdictKind.INCONCLUSIVE, (Reason.QUARANTINED, *saturated)
     return decision.verdict, (*decision.reasons, *saturated)

@@ -224,14 +224,11 @@ def _remedy(kind: str, model: type[BaseModel], location: Sequence[int | str]) ->
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> tuple[str, ...]:
     """The field names that the model knows at a location, as users write them."""
-    current: type[BaseModel] | None = model
+    current = model
     for part in location:
-        if current is None or isinstance(part, int):
-            continue
         field = next((one for one in current.model_fields.values() if one.alias == part), None)
-        current = None if field is None else _model_in(field.annotation)
-    if current is None:
-        return ()
+        inner = None if field is None else _model_in(field.annotation)
+        current = inner or current
     return tuple(field.alias or name for name, field in current.model_fields.items())
 
 

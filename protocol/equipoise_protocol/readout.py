@@ -6,7 +6,9 @@ Called by `judgement` and `headroom`. Pure. Times are seconds; a run that has no
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from statistics import median
+from typing import Final
 
 from equipoise_protocol.block import Batch, BlockRecord, NullShape, RunRecord, ShapeOutcome
 from equipoise_protocol.estimation import block_log_ratio
@@ -54,6 +56,14 @@ def _slope_less_null(outcome: ShapeOutcome, null: NullShape) -> float | None:
     return arm - harness
 
 
+SECONDS: Final[Mapping[ReadoutName, Callable[[ShapeOutcome, NullShape], float | None]]] = {
+    ReadoutName.LATENCY: shape_seconds,
+    ReadoutName.THROUGHPUT: _slope_less_null,
+    ReadoutName.IN_PROCESS_LATENCY: lambda outcome, _null: inside_seconds(outcome),
+}
+"""How each readout makes one number of a shape's values."""
+
+
 def run_seconds(record: BlockRecord, run: RunRecord, readout: ReadoutName) -> float | None:
     """A run's seconds a call: geometric mean over shapes; None if a shape has no honest number."""
     nulls = {null.shape: null for null in record.null_shapes}
@@ -64,13 +74,7 @@ def run_seconds(record: BlockRecord, run: RunRecord, readout: ReadoutName) -> fl
         null = nulls.get(outcome.shape)
         if null is None:
             return None
-        match readout:
-            case ReadoutName.LATENCY:
-                seconds = shape_seconds(outcome, null)
-            case ReadoutName.THROUGHPUT:
-                seconds = _slope_less_null(outcome, null)
-            case ReadoutName.IN_PROCESS_LATENCY:
-                seconds = inside_seconds(outcome)
+        seconds = SECONDS[readout](outcome, null)
         if seconds is None:
             return None
         logs.append(exact_log(seconds))

@@ -33,6 +33,17 @@ WHY: dict[Reason, str] = {
 }
 
 
+TRANSFER: dict[PortabilityKind, str] = {
+    PortabilityKind.TRANSFERS: "The result transfers across its node classes ({places}).",
+    PortabilityKind.DOES_NOT_TRANSFER: (
+        "The result does not transfer between node classes ({places})."
+    ),
+    PortabilityKind.INCONCLUSIVE: (
+        "Whether the result transfers is open ({places}): measure more blocks on each class."
+    ),
+}
+
+
 def of_verdict(verdict: Verdict, rule: Decision) -> str:
     """A verdict in one or two sentences."""
     return " ".join(
@@ -45,16 +56,7 @@ def of_portability(portability: Portability) -> str:
     places = ", ".join(
         f"{one.node_class} {_times(one.ratio.estimate)}" for one in portability.classes if one.ratio
     )
-    match portability.verdict:
-        case PortabilityKind.TRANSFERS:
-            return f"The result transfers across its node classes ({places})."
-        case PortabilityKind.DOES_NOT_TRANSFER:
-            return f"The result does not transfer between node classes ({places})."
-        case PortabilityKind.INCONCLUSIVE:
-            return (
-                f"Whether the result transfers is open ({places or 'no class has a ratio'}):"
-                " measure more blocks on each class."
-            )
+    return TRANSFER[portability.verdict].format(places=places or "no class has a ratio")
 
 
 def _headline(verdict: Verdict, rule: Decision) -> str:

@@ -169,6 +169,13 @@ def test_a_wrong_output_in_one_block_refuses_the_treatment_and_shows_no_ratio() 
     assert verdict.findings[0].subject == "block 4.1: candidate"
 
 
+def test_a_kind_of_finding_is_told_once_with_the_blocks_that_it_was_in() -> None:
+    registration = a_registration()
+    twice = (CLOCKS, CLOCKS.model_copy(update={"message": "Again."}))
+    verdict = judged(registration, records(registration, findings={4: twice, 5: (CLOCKS,)}))
+    assert [one.subject for one in verdict.findings] == ["blocks 4.1, 5.1: candidate"]
+
+
 CLOCKS = a_finding(rule="R13", kind="ClocksDisagree")
 
 

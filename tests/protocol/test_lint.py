@@ -228,6 +228,11 @@ def test_a_misspelt_field_lists_the_known_ones() -> None:
     assert "selectionBlocks" in fault.remedy
 
 
+def test_the_known_fields_are_those_of_the_part_that_was_misspelt() -> None:
+    (fault,) = faults(changed(f"{ARMS}/0/kernel/mod", "Eager"))
+    assert "known here: mode, source" in fault.remedy
+
+
 @pytest.mark.parametrize("document", [None, [], "text", 3])
 def test_a_document_that_is_no_object_is_a_fault(document: object) -> None:
     found = lint.faults_of([a_document(), a_class_document(), document])
@@ -258,16 +263,24 @@ def test_a_config_map_needs_a_name_and_texts() -> None:
     assert paths(*faults(a_document(), bare)) == ["metadata.name", "data"]
 
 
+ANCHOR = {
+    "name": "copy",
+    "quantity": "CopyBandwidth",
+    "expected": 10,
+    "source": "A data sheet.",
+}
+
+
+def test_a_class_with_an_anchor_has_no_faults() -> None:
+    anchored = a_class_document("anchored")
+    anchored["spec"]["anchors"] = [ANCHOR]
+    assert faults(a_document(), anchored) == ()
+
+
 def test_node_classes_have_names_of_their_own_and_parts_that_fit() -> None:
     greedy = a_class_document("greedy")
     greedy["spec"]["environment"]["threads"] = 4
-    anchor = {
-        "name": "copy",
-        "quantity": "CopyBandwidth",
-        "expected": 10,
-        "source": "A data sheet.",
-    }
-    greedy["spec"]["anchors"] = [anchor, anchor]
+    greedy["spec"]["anchors"] = [ANCHOR, ANCHOR]
     found = lint.faults_of([a_document(), a_class_document(), greedy, a_class_document()])
     assert [(fault.document, fault.path) for fault in found] == [
         (2, "spec.anchors"),

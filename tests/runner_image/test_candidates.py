@@ -167,11 +167,18 @@ def test_no_content_comes_back_in_a_run_or_in_a_later_one(
 
 
 def test_a_patched_clock_disagrees_with_the_one_outside(records: list[BlockRecord]) -> None:
-    outside, inside = medians(run_of(records, "patched_clock"))
-    honest_outside, honest_inside = medians(run_of(records, "by_hand"))
-    # It shows a tenth of its time. The harness's share is the same for both, tens of microseconds.
-    assert outside - inside > 1.2 * (honest_outside - honest_inside)
-    assert inside < 0.3 * honest_inside
+    # It shows a tenth of its time. What else runs on the machine can only lengthen the outside, so
+    # the quickest call of each run is compared.
+    patched, honest = (
+        max(
+            here / there
+            for here, there in zip(shape.inside_nanoseconds, shape.outside_nanoseconds, strict=True)
+        )
+        for name in ("patched_clock", "by_hand")
+        for shape in run_of(records, name).shapes
+    )
+    assert patched < 0.3
+    assert honest > 0.3
 
 
 def test_an_output_written_after_the_answer_costs_its_time_outside(
