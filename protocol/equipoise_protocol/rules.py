@@ -290,7 +290,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 "Stop what else runs on the machine, lift its CPU quota, let it cool; the block is"
                 " run again by itself within the registered bound."
             ),
-            severity=Severity.VOID,
+            severity=Severity.REFUSAL,
             checked_by=(
                 "equipoise_protocol.validation.fitness",
                 "equipoise_protocol.validation.slate",
@@ -321,7 +321,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             remedy=(
                 "Read the arm's outcome in the record, remove its cause and run the block again."
             ),
-            severity=Severity.VOID,
+            severity=Severity.REFUSAL,
             checked_by=(
                 "equipoise_protocol.validation.emptiness",
                 "equipoise_protocol.validation.statuses",

@@ -39,7 +39,7 @@ from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment, registration_digest
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
-from equipoise_protocol.vocabulary import Model, Severity
+from equipoise_protocol.vocabulary import Model
 
 REASON_LENGTH = 2_000
 
@@ -294,5 +294,5 @@ def _refusal(findings: tuple[Finding, ...]) -> tuple[str, str]:
     """Rule and reason of the finding that refuses the record itself; empty where none does."""
     if not check.rejects(findings):
         return "", ""
-    first = next(one for one in findings if one.severity is Severity.REFUSAL and not one.arm)
+    first = next(one for one in findings if one.kind in check.REJECTING)
     return first.rule, f"{first.rule}: {first.message} {first.remedy}"
