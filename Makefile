@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml uv.lock
 	touch $@
 
 .PHONY: demo
-demo: $(STAMP) ## Measure examples/strawman.yaml; print the report's path and the verdict (two minutes)
+demo: $(STAMP) ## Measure examples/strawman.yaml; print the report's path and the verdict (a minute)
 	$(BIN)/equipoise run examples/strawman.yaml --out $(OUT)
 
 .PHONY: examples
