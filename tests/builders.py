@@ -91,6 +91,8 @@ The treatment is 1.25 times as fast as the honest baseline and 6.25 times as fas
 
 HARNESS: Final = 15_000
 """Nanoseconds of a call that are the harness's own."""
+PROBE: Final = 2_700
+"""Nanoseconds of a speed probe on an undisturbed CPU."""
 
 PROBLEM: Final = """
 import torch
@@ -358,6 +360,7 @@ def a_shape_outcome(
         "checked": checked,
         "warm_up_nanoseconds": (nanoseconds + HARNESS,) * warm_ups,
         "answer_nanoseconds": 30_000,
+        "probe_nanoseconds": (PROBE,) * values,
     }
     return _built(ShapeOutcome, given, change)
 
@@ -490,6 +493,7 @@ def a_null_shape(
         "outside_nanoseconds": outside,
         "batches": batches_of(outside),
         "answer_nanoseconds": 30_000,
+        "probe_nanoseconds": (PROBE,) * values,
     }
     return _built(NullShape, given, change)
 

@@ -133,6 +133,12 @@ class ShapeOutcome(Model):
     """Per warm-up call, outside clock."""
     answer_nanoseconds: Nanoseconds = 0
     """Time that the arm took to come to rest after the last batch's stop mark, outside clock."""
+    probe_nanoseconds: Annotated[tuple[Nanoseconds, ...], Field(max_length=10_000)]
+    """Per timed call: the slower of the collector's speed probes right before and right after it,
+    on the same CPU."""
+    held_nanoseconds: Nanoseconds = 0
+    """Time that timed calls were held back for a CPU at full speed; in no call's or batch's
+    time."""
 
 
 class HeldOutOutcome(Model):
@@ -220,6 +226,7 @@ class NullShape(Model):
     outside_nanoseconds: Annotated[tuple[Nanoseconds, ...], Field(min_length=1, max_length=10_000)]
     batches: Annotated[tuple[Batch, ...], Field(min_length=1, max_length=64)]
     answer_nanoseconds: Nanoseconds = 0
+    probe_nanoseconds: Annotated[tuple[Nanoseconds, ...], Field(min_length=1, max_length=10_000)]
 
 
 class Wall(Model):
@@ -271,6 +278,8 @@ class BlockRecord(Model):
     started_at: Fact
     """UTC, RFC 3339: for people; order comes from the ledger, durations from monotonic clocks."""
     whole_nanoseconds: Nanoseconds
+    waited_nanoseconds: Nanoseconds = 0
+    """Of it, before the first run: waiting for a CPU at full speed."""
     broken_off: Annotated[str, Field(max_length=2_000)] = ""
     """Why the block could not be finished: an infrastructure fault, in the runner's words."""
 

@@ -166,6 +166,16 @@ SEEN_CONTENTION: Final = Constant(
     "nanoseconds: least contention that is told apart from rounding",
     "Decision 0006: /proc/stat counts ticks of 10 ms, off by one at either end",
 )
+SLOW_PROBE: Final = Constant(
+    1_000,
+    "basis points: 10 % over the median probe of the block's fastest run",
+    "Decision 0011: probes have two states, 2 % wide and at least 40 % apart",
+)
+SLOW_SHARE: Final = Constant(
+    1_500,
+    "basis points: 15 % of a run's timed calls on a slow CPU",
+    "Decision 0011: so few calls move a run's median by less than its scatter",
+)
 FOREIGN_LOAD: Final = Constant(
     500,
     "basis points: 5 % of the measuring CPUs' time used by others",

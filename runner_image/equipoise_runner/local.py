@@ -98,10 +98,13 @@ def measure(assignments: Iterable[Assignment], *, cache: Path | None) -> Iterato
     Raises:
         RunnerFault, EnvironmentFault: no record could be made.
     """
+    from equipoise_runner.clock import MonotonicClock  # noqa: PLC0415
     from equipoise_runner.collector import record, session  # noqa: PLC0415
+    from equipoise_runner.collector.speed import SpeedGate  # noqa: PLC0415
 
     linux.forbid_inspection()
     bench: Bench | None = None
+    speeds: dict[tuple[int, ...], SpeedGate] = {}
     try:
         for assignment in assignments:
             planned = assignment.planned
@@ -112,7 +115,11 @@ def measure(assignments: Iterable[Assignment], *, cache: Path | None) -> Iterato
                 bench = None
             bench = bench or Bench.start(planned, cache=cache)
             block = session.measure(
-                planned, record_key=assignment.record_key, link=bench.link, cpus=bench.cpus
+                planned,
+                record_key=assignment.record_key,
+                link=bench.link,
+                cpus=bench.cpus,
+                speed=speeds.setdefault(bench.cpus, SpeedGate(MonotonicClock())),
             )
             record.write(record.seal(block, assignment.record_key), assignment.output)
             if block.broken_off:

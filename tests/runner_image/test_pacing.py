@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from equipoise_runner.clock import FakeClock
 from equipoise_runner.collector.pacing import Pauses, Request, pace, undisturbed
+from equipoise_runner.collector.speed import Hold
 
 
 @dataclass
@@ -125,3 +126,39 @@ def test_a_wake_is_left_out_of_a_batch_up_to_the_null_arms() -> None:
     assert timings.wakes == [900, 900, 900]
     assert timings.outside == [1_000, 1_000, 1_000]
     assert timings.batches[0].outside_nanoseconds == 3 * 1_000 + 2 * 300
+
+
+def test_a_hold_is_in_no_time_at_all_whoever_computes_in_it() -> None:
+    # 50,000 of the collector's own work, and 7,000 in which it was pushed aside.
+    clock = FakeClock()
+    waits = iter([False, True, False])
+
+    def hold() -> Hold:
+        held = next(waits)
+        if held:
+            clock.work(50_000)
+            clock.wait(7_000)
+        return Hold(2_700, held=held)
+
+    timings = pace(
+        Callee(clock),
+        clock,
+        lengths=(3,),
+        pauses=Pauses(before=lambda _index: clock.work(5_000), hold=hold),
+    )
+    assert timings.batches[0].outside_nanoseconds == 3 * 1_000
+    assert timings.held == 57_000
+
+
+def test_of_the_probes_around_a_call_the_slower_counts() -> None:
+    clock = FakeClock()
+    before, after = iter([2_700, 2_800]), iter([4_000, 2_750])
+    timings = pace(
+        Callee(clock),
+        clock,
+        lengths=(2,),
+        pauses=Pauses(
+            before=lambda _index: None, hold=lambda: Hold(next(before)), probe=lambda: next(after)
+        ),
+    )
+    assert timings.probes == [4_000, 2_800]

@@ -168,15 +168,18 @@ def shares(question: Question) -> tuple[Share, ...]:
     warm_up = sum(sum(shape.warm_up_nanoseconds) for run in runs for shape in run.shapes)
     start = sum(run.start_nanoseconds for run in runs)
     inside = sum(run.whole_nanoseconds for run in runs)
-    pauses = max(loop - timed, 0)
-    checks = max(inside - start - warm_up - timed - pauses, 0)
+    held = sum(shape.held_nanoseconds for run in runs for shape in run.shapes)
+    waited = sum(record.waited_nanoseconds for record in records)
+    pauses = max(loop - timed - held, 0)
+    checks = max(inside - start - warm_up - timed - held - pauses, 0)
     parts = (
         ("Timed calls", timed, True),
         ("Between timed calls (inputs, cache state)", pauses, False),
+        ("Waiting for CPU and memory at full speed", held + waited, False),
         ("Warm-up", warm_up, False),
         ("Start (process, imports, compilation)", start, False),
         ("Checks at the end of a run", checks, False),
-        ("Null arm, walls, references", max(whole - inside, 0), False),
+        ("Null arm, walls, references", max(whole - inside - waited, 0), False),
     )
     total = sum(nanoseconds for _, nanoseconds, _ in parts)
     return tuple(

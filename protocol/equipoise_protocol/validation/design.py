@@ -122,6 +122,14 @@ def _amounts(held: Held, run: RunRecord, outcome: ShapeOutcome) -> Iterator[Find
             where,
             f"{outside} values outside and {inside} inside; registered are {effort.values} each.",
         )
+    probes = len(outcome.probe_nanoseconds)
+    if outside and probes != outside:
+        yield _void(
+            "R17",
+            "TooFewProbes",
+            where,
+            f"{probes} speed probes beside {outside} timed calls; each call has one before it.",
+        )
     if warm_ups < effort.warm_ups:
         yield _void(
             "R11",

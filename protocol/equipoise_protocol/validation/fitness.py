@@ -9,6 +9,7 @@ seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from equipoise_protocol import constants
 from equipoise_protocol.block import BlockRecord, Contention, RunRecord
@@ -31,6 +32,7 @@ def findings(held: Held) -> tuple[Finding, ...]:
             if run.contention is not None and run.contention.wall_nanoseconds
             for finding in _of_run(run, run.contention)
         ),
+        *_slowed(held),
         *_machine(held),
     )
 
@@ -94,6 +96,39 @@ def _of_run(run: RunRecord, seen: Contention) -> Iterator[Finding]:
             f"a CPU quota stopped it for {microseconds(seen.throttled_nanoseconds)} in"
             f" {seen.throttled_periods} periods, expected none",
         )
+
+
+def _slowed(held: Held) -> Iterator[Finding]:
+    """Runs during which the CPU itself was slower than in the block's fastest run.
+
+    The reference is the block's own, since a CPU's speed drifts from block to block (turbo, heat);
+    that drift is for the cross-run CV to judge.
+    """
+    probes = {
+        (run.position, run.arm): seen
+        for run in held.completed
+        if (seen := [probe for one in run.shapes for probe in one.probe_nanoseconds])
+    }
+    if not probes:
+        return
+    reference = min(median(seen) for seen in probes.values())
+    slow_from = reference * (1 + constants.SLOW_PROBE.value / BASIS_POINTS)
+    most = constants.SLOW_SHARE.value / BASIS_POINTS
+    for (position, arm), seen in probes.items():
+        share = sum(probe > slow_from for probe in seen) / len(seen)
+        if share > most:
+            yield fault(
+                "R17",
+                "Slowed",
+                severity=Severity.VOID,
+                subject=f"{arm}, run {position}",
+                message=(
+                    f"Before {per_cent(share)} of the timed calls of {arm} (run {position}) the CPU"
+                    f" was slower than in the block's fastest run by more than"
+                    f" {per_cent(constants.SLOW_PROBE.value / BASIS_POINTS)}, expected at most"
+                    f" {per_cent(most)} of them: something shares its core, its power or its heat."
+                ),
+            )
 
 
 def _machine(held: Held) -> Iterator[Finding]:

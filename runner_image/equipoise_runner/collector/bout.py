@@ -20,6 +20,7 @@ from equipoise_runner.collector import pacing, snapshot
 from equipoise_runner.collector.conversation import Conversation
 from equipoise_runner.collector.inputs import CallId, Stage
 from equipoise_runner.collector.setting import Setting, Shape
+from equipoise_runner.collector.speed import Hold
 from equipoise_runner.errors import RunnerFault
 
 
@@ -44,7 +45,12 @@ class Bout:
         for slot, tensor in zip(self.tensors, self.setting.inputs.at(call), strict=False):
             slot.copy_(tensor)
         if self.setting.eviction is not None:
-            self.setting.eviction.stream()
+            self.setting.speed.streams.append(self.setting.eviction.stream())
+
+    def hold(self) -> Hold:
+        """Wait for CPU and, where calls are cold, memory at full speed."""
+        eviction = self.setting.eviction
+        return self.setting.speed.hold(eviction.stream if eviction else None)
 
     def stage(
         self,
@@ -67,6 +73,8 @@ class Bout:
             lengths=lengths,
             pauses=pacing.Pauses(
                 before=lambda index: self.write(CallId(shape, stage, index)),
+                hold=self.hold if stage is Stage.TIMED else None,
+                probe=self.setting.speed.probe if stage is Stage.TIMED else None,
                 after=after,
                 between=lambda indices: self.setting.inputs.prepare(
                     [CallId(shape, stage, index) for index in indices]

@@ -13,6 +13,8 @@ What the figures mean (read by validation):
   time that it takes this way stays in the batch. On more CPUs than one such work can hide beside
   the pause, and shows in `Contention.cpu_nanoseconds` instead, together with the spinning of
   OpenMP's waiting threads, which is honest.
+* a *hold*, in which the collector waits for a CPU at full speed, is left out whole: the last output
+  is taken and the next inputs are not yet written, so nothing can be computed in it.
 * after an eviction (Cold) both sides walk the way of a call once, the *wake*, so that a call's time
   doesn't hold the harness's own cold code. The arm could compute in it, since the inputs lie there
   already: a wake that takes longer than the null arm's median stays in the batch with the excess.
@@ -28,6 +30,7 @@ from typing import Protocol
 
 from equipoise_protocol.block import Batch
 from equipoise_runner.clock import Clock
+from equipoise_runner.collector.speed import Hold
 
 Request = tuple[int, bytes]
 
@@ -58,6 +61,10 @@ class Pauses:
 
     before: Callable[[int], None]
     """Before each call: write inputs, evict."""
+    hold: Callable[[], Hold] | None = None
+    """Before `before`: wait for a CPU at full speed."""
+    probe: Callable[[], int] | None = None
+    """At once after each call: a speed probe."""
     after: Callable[[int], None] = nothing
     """At once after each call: take the output."""
     between: Callable[[range], None] = nothing
@@ -76,6 +83,10 @@ class Timings:
     inside: list[int] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     wakes: list[int] = field(default_factory=list)
+    probes: list[int] = field(default_factory=list)
+    """Of each call, the slower of the speed probes right before and right after it."""
+    held: int = 0
+    """Nanoseconds that calls were held back for a CPU at full speed."""
 
 
 def pace(
@@ -109,6 +120,14 @@ def _batch(
     now, busy = clock.now, clock.busy
     paused = began = received = idle_since = 0
     for index, request in zip(calls, requests, strict=True):
+        held = 0
+        if pauses.hold is not None:
+            at, used = now(), busy()
+            hold = pauses.hold()
+            timings.probes.append(hold.probe)
+            if hold.held:
+                held, idle_since = now() - at, idle_since + busy() - used
+                timings.held += held
         pauses.before(index)
         worked = busy() - idle_since
         woken = 0
@@ -124,9 +143,11 @@ def _batch(
             began = sent
         else:
             own = worked + min(woken, pauses.wake_allowance)
-            paused += min(own, sent - received_before)
+            paused += held + min(own, sent - received_before - held)
         timings.outside.append(received - sent)
         timings.inside.append(callee.inside())
+        if pauses.probe is not None:
+            timings.probes[-1] = max(timings.probes[-1], pauses.probe())
         pauses.after(index)
     return Batch(length=len(calls), outside_nanoseconds=received - began - paused)
 

@@ -104,6 +104,7 @@ def null_run(setting: Setting) -> tuple[tuple[NullShape, ...], tuple[Wall, ...]]
                         outside_nanoseconds=tuple(timings.outside),
                         batches=tuple(timings.batches),
                         answer_nanoseconds=run.conversation.stop(),
+                        probe_nanoseconds=tuple(timings.probes),
                     )
                 )
                 walls.append(_wall(run, shape))
@@ -240,6 +241,8 @@ def _outcome(setting: Setting, measured: _Measured) -> ShapeOutcome:
         checked=outcome.checked_outputs(setting, measured.shape, Stage.TIMED, measured.checks),
         warm_up_nanoseconds=tuple(measured.warm_up.outside),
         answer_nanoseconds=measured.answer_nanoseconds,
+        probe_nanoseconds=tuple(measured.timed.probes),
+        held_nanoseconds=measured.timed.held,
     )
 
 
@@ -247,6 +250,7 @@ def _wall(run: Bout, shape: Shape) -> Wall:
     setting = run.setting
     mandatory = setting.mandatory_bytes(shape)
     evicted = setting.eviction.bytes if setting.eviction else 0
+    setting.speed.hold()
     seen = run.conversation.weigh(calls.Weigh(mandatory, evicted))
     return Wall(
         shape=shape,

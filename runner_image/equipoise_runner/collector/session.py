@@ -27,12 +27,13 @@ from equipoise_runner import environment
 from equipoise_runner.bench import limits
 from equipoise_runner.bench.channel import Channel
 from equipoise_runner.bench.wire import control
-from equipoise_runner.clock import Clock, MonotonicClock
+from equipoise_runner.clock import MonotonicClock
 from equipoise_runner.collector import runs
 from equipoise_runner.collector.drill import drilled
 from equipoise_runner.collector.inputs import CallId, Stage
 from equipoise_runner.collector.link import ISA, Link
 from equipoise_runner.collector.setting import Setting
+from equipoise_runner.collector.speed import SpeedGate
 from equipoise_runner.errors import LONGEST_MESSAGE, RunnerFault
 from equipoise_runner.tasks.kernel.problem import ProblemFault
 
@@ -45,6 +46,7 @@ class _Parts:
     null_shapes: tuple[NullShape, ...] = ()
     walls: tuple[Wall, ...] = ()
     references: tuple[Reference, ...] = ()
+    waited: int = 0
     broken_off: str = ""
 
 
@@ -68,10 +70,14 @@ def measure(
     record_key: str,
     link: Link,
     cpus: tuple[int, ...],
-    clock: Clock | None = None,
+    speed: SpeedGate | None = None,
 ) -> BlockRecord:
-    """Measure a block over a link whose template has loaded."""
-    clock = clock or MonotonicClock()
+    """Measure a block over a link whose template has loaded.
+
+    `speed`: what earlier blocks on the same CPUs taught about their speed; None: nothing yet.
+    """
+    speed = speed or SpeedGate(MonotonicClock())
+    clock = speed.clock
     began = clock.now()
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     torch.set_num_threads(1)  # the collector's own work stays on the CPU that it is pinned to
@@ -88,6 +94,7 @@ def measure(
             last_level_cache_bytes=machine.last_level_cache_bytes,
             software=software,
             free_memory_bytes=limits.available_memory_bytes(),
+            speed=speed,
         )
         _measure(setting, parts)
     except (RunnerFault, ProblemFault) as fault:
@@ -111,6 +118,7 @@ def measure(
         drill=planned.drill,
         started_at=started_at,
         whole_nanoseconds=clock.now() - began,
+        waited_nanoseconds=parts.waited,
         broken_off=parts.broken_off,
     )
 
@@ -118,6 +126,8 @@ def measure(
 def _measure(setting: Setting, parts: _Parts) -> None:
     planned = setting.planned
     arms = {arm.name: arm for arm in planned.arms}
+    with setting.pinned():
+        parts.waited = setting.speed.open_block()
     parts.references = tuple(
         setting.answers.admission(
             shape,

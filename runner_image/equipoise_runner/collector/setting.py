@@ -24,6 +24,7 @@ from equipoise_runner.collector.eviction import Eviction
 from equipoise_runner.collector.inputs import CallId, Inputs, Stage
 from equipoise_runner.collector.link import Link
 from equipoise_runner.collector.reference import Answers
+from equipoise_runner.collector.speed import SpeedGate
 from equipoise_runner.slots import Meta
 from equipoise_runner.tasks.kernel.problem import Problem, load_problem
 
@@ -46,6 +47,7 @@ class Setting:
     last_level_cache_bytes: int
     software: Software
     free_memory_bytes: int
+    speed: SpeedGate
     problem: Problem = field(init=False)
     inputs: Inputs = field(init=False)
     answers: Answers = field(init=False)

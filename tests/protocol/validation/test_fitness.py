@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import (
+    PROBE,
     a_contention,
     a_machine,
     a_planned_block,
@@ -19,7 +20,7 @@ from equipoise_protocol.provenance import Environment
 from equipoise_protocol.registration import RegisteredClass
 from equipoise_protocol.spec import NodeClassSpec, Requirements
 from equipoise_protocol.validation import fitness
-from equipoise_protocol.vocabulary import IsaCap
+from equipoise_protocol.vocabulary import IsaCap, RunStatus
 from validating import findings_on, with_runs
 
 WALL = 2_000_000_000
@@ -83,6 +84,78 @@ def test_in_a_short_run_a_tick_or_two_are_rounding() -> None:
         ),
     )
     assert findings_on(record) == ()
+
+
+def with_probes(*probes: int, position: int) -> BlockRecord:
+    """One run's speed probes; the other runs are at full speed."""
+    return with_runs(
+        a_record(),
+        lambda run: (
+            run.model_copy(
+                update={
+                    "shapes": tuple(
+                        shape.model_copy(update={"probe_nanoseconds": probes})
+                        for shape in run.shapes
+                    )
+                }
+            )
+            if run.position == position
+            else run
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("probes", "share"),
+    [
+        ((round(PROBE * 1.2),) * 20, "100.0 %"),
+        # 4 of 20 calls; the run's median is at full speed.
+        ((*(PROBE,) * 16, *(round(PROBE * 1.5),) * 4), "20.0 %"),
+    ],
+)
+def test_a_run_on_a_slow_cpu_voids_the_block(probes: tuple[int, ...], share: str) -> None:
+    found = findings_on(with_probes(*probes, position=1))
+    assert [(one.rule, one.kind, one.severity.value, one.arm) for one in found] == [
+        ("R17", "Slowed", "Void", "")
+    ]
+    assert found[0].subject.endswith(", run 1")
+    assert f"Before {share} of the timed calls" in found[0].message
+
+
+@pytest.mark.parametrize(
+    "probes",
+    [
+        (round(PROBE * 1.09),) * 20,
+        # 3 of 20 calls are 15 %.
+        (*(PROBE,) * 17, *(round(PROBE * 1.5),) * 3),
+    ],
+)
+def test_a_slow_moment_is_taken(probes: tuple[int, ...]) -> None:
+    assert findings_on(with_probes(*probes, position=1)) == ()
+
+
+def test_a_block_that_is_slow_throughout_is_even_and_taken() -> None:
+    # Its ratios are fair; that its times differ from other blocks' is for the cross-run CV to say.
+    record = with_runs(
+        a_record(),
+        lambda run: run.model_copy(
+            update={
+                "shapes": tuple(
+                    shape.model_copy(update={"probe_nanoseconds": (2 * PROBE,) * 20})
+                    for shape in run.shapes
+                )
+            }
+        ),
+    )
+    assert findings_on(record) == ()
+
+
+def test_where_no_run_completed_no_speed_is_judged() -> None:
+    record = with_runs(
+        a_record(),
+        lambda run: run.model_copy(update={"status": RunStatus.TIMED_OUT, "shapes": ()}),
+    )
+    assert "Slowed" not in {one.kind for one in findings_on(record)}
 
 
 def on_class(registered: RegisteredClass, **machine: object) -> list[Finding]:
