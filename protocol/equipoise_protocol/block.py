@@ -136,6 +136,9 @@ class ShapeOutcome(Model):
     probe_nanoseconds: Annotated[tuple[Nanoseconds, ...], Field(max_length=10_000)]
     """Per timed call: the slower of the collector's speed probes right before and right after it,
     on the same CPU."""
+    stream_nanoseconds: Annotated[tuple[Nanoseconds, ...], Field(max_length=10_000)] = ()
+    """Per timed call of a Cold task: the stream that evicted the caches right before it, which
+    shows the memory's speed."""
     held_nanoseconds: Nanoseconds = 0
     """Time that timed calls were held back for a CPU at full speed; in no call's or batch's
     time."""

@@ -6,7 +6,7 @@
 
 Every run is a campaign of its own through the command line, in a folder that is thrown away.
 Outcomes are appended to `examples.jsonl` at once, so that an interrupted count goes on where it
-stopped; the table is written to `examples.md`. An inconclusive run is run again with as many blocks
+stopped; the table is written to `examples.md`, with what the host's other guests did. An inconclusive run is run again with as many blocks
 as its verdict names.
 """
 
@@ -28,6 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from equipoise_runner.clock import MonotonicClock
+from equipoise_runner.collector.speed import LEARNING_NANOSECONDS, SpeedGate
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent.parent / "examples"
@@ -54,7 +57,7 @@ WRONG = {
 
 HEADER = (
     "| example | room | runs | stated verdict | stated | wrong | other answers | void blocks a run"
-    " | seconds a run (median) | open, then decided |"
+    " | seconds a run (median) | open, then decided | slow probes before a run (median, most) |"
 )
 
 LEAST_STATED = {False: 16, True: 10}
@@ -74,6 +77,8 @@ class Outcome:
     blocks_needed: int | None
     follow_up: str | None
     """Answer of the run with as many blocks as were named, where the first was inconclusive."""
+    slow_share: float
+    """Share of speed probes that were slow in the second before: what others on the host did."""
 
 
 @contextmanager
@@ -178,6 +183,7 @@ def with_blocks(file: Path, blocks: int, folder: Path) -> Path:
 def measure(example: str, *, neighbour: bool) -> Outcome:
     """One run, and its follow-up where the answer is open."""
     file = EXAMPLES / f"{example}.yaml"
+    slow_share = SpeedGate(MonotonicClock()).look(LEARNING_NANOSECONDS)
     with burner(wanted=neighbour), tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
         verdicts = run_once(file)
@@ -197,6 +203,7 @@ def measure(example: str, *, neighbour: bool) -> Outcome:
         seconds=round(seconds, 1),
         blocks_needed=needed,
         follow_up=follow_up,
+        slow_share=round(slow_share, 3),
     )
 
 
@@ -216,7 +223,7 @@ def table(found: list[Outcome]) -> str:
         "(a process that burns one core). Every line counts whole campaigns, run from scratch.",
         "",
         HEADER,
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for example, stated in STATED.items():
         for neighbour in (False, True):
@@ -231,11 +238,13 @@ def table(found: list[Outcome]) -> str:
             followed = [one for one in own if one.follow_up is not None]
             decided = sum("Inconclusive" not in str(one.follow_up) for one in followed)
             seconds = sorted(one.seconds for one in own)[len(own) // 2]
+            slow = sorted(one.slow_share for one in own)
             void = sum(one.void_blocks for one in own) / len(own)
             lines.append(
                 f"| {example} | {'neighbour' if neighbour else 'quiet'} | {len(own)} | {stated}"
                 f" | {answers[stated]} | {wrong} | {others or '-'} | {void:.1f} | {seconds:.0f}"
-                f" | {f'{len(followed)}, {decided}' if followed else '-'} |"
+                f" | {f'{len(followed)}, {decided}' if followed else '-'}"
+                f" | {slow[len(slow) // 2]:.0%}, {slow[-1]:.0%} |"
             )
     return "\n".join(lines) + "\n"
 

@@ -8,11 +8,11 @@ seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 
 from equipoise_protocol import constants
-from equipoise_protocol.block import BlockRecord, Contention, RunRecord
+from equipoise_protocol.block import BlockRecord, Contention, RunRecord, ShapeOutcome
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.provenance import differing_facts
 from equipoise_protocol.validation.arrival import WIDTHS
@@ -20,6 +20,7 @@ from equipoise_protocol.validation.held import Held, block_named, fault, microse
 from equipoise_protocol.vocabulary import IsaCap, Severity
 
 BASIS_POINTS = 10_000
+Probes = tuple[int, ...]
 FLAGS = {IsaCap.AVX2: "avx2", IsaCap.AVX512: "avx512"}
 
 
@@ -32,7 +33,8 @@ def findings(held: Held) -> tuple[Finding, ...]:
             if run.contention is not None and run.contention.wall_nanoseconds
             for finding in _of_run(run, run.contention)
         ),
-        *_slowed(held),
+        *_slowed(held, "CPU", lambda one: one.probe_nanoseconds),
+        *_slowed(held, "memory", lambda one: one.stream_nanoseconds),
         *_machine(held),
     )
 
@@ -98,16 +100,18 @@ def _of_run(run: RunRecord, seen: Contention) -> Iterator[Finding]:
         )
 
 
-def _slowed(held: Held) -> Iterator[Finding]:
-    """Runs during which the CPU itself was slower than in the block's fastest run.
+def _slowed(
+    held: Held, what: str, probes_of: Callable[[ShapeOutcome], Probes]
+) -> Iterator[Finding]:
+    """Runs during which CPU or memory were slower than in the block's fastest run.
 
-    The reference is the block's own, since a CPU's speed drifts from block to block (turbo, heat);
-    that drift is for the cross-run CV to judge.
+    The reference is the block's own, since a machine's speed drifts from block to block (turbo,
+    heat); that drift is for the cross-run CV to judge.
     """
     probes = {
         (run.position, run.arm): seen
         for run in held.completed
-        if (seen := [probe for one in run.shapes for probe in one.probe_nanoseconds])
+        if (seen := [probe for one in run.shapes for probe in probes_of(one)])
     }
     if not probes:
         return
@@ -123,10 +127,10 @@ def _slowed(held: Held) -> Iterator[Finding]:
                 severity=Severity.VOID,
                 subject=f"{arm}, run {position}",
                 message=(
-                    f"Before {per_cent(share)} of the timed calls of {arm} (run {position}) the CPU"
+                    f"At {per_cent(share)} of the timed calls of {arm} (run {position}) the {what}"
                     f" was slower than in the block's fastest run by more than"
                     f" {per_cent(constants.SLOW_PROBE.value / BASIS_POINTS)}, expected at most"
-                    f" {per_cent(most)} of them: something shares its core, its power or its heat."
+                    f" {per_cent(most)} of them: something shares its core, its power or its bus."
                 ),
             )
 

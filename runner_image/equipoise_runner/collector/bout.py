@@ -33,6 +33,8 @@ class Bout:
     memory: int
     tensors: list[torch.Tensor] = field(default_factory=list)
     """On the slots of the shape that was shown last: inputs, then output."""
+    streams: list[int] = field(default_factory=list)
+    """Nanoseconds of the stream that evicted before each call of the last stage; warm: none."""
 
     def show(self, shape: Shape, *, held_out: bool = False) -> None:
         """Announce a shape to the arm and have its slots here."""
@@ -45,7 +47,8 @@ class Bout:
         for slot, tensor in zip(self.tensors, self.setting.inputs.at(call), strict=False):
             slot.copy_(tensor)
         if self.setting.eviction is not None:
-            self.setting.speed.streams.append(self.setting.eviction.stream())
+            self.streams.append(self.setting.eviction.stream())
+            self.setting.speed.streams.append(self.streams[-1])
 
     def hold(self) -> Hold:
         """Wait for CPU and, where calls are cold, memory at full speed."""
@@ -61,6 +64,7 @@ class Bout:
         checks: snapshot.Checks | None = None,
     ) -> pacing.Timings:
         """Make the calls of one stage."""
+        self.streams.clear()
 
         def after(index: int) -> None:
             if checks is not None:

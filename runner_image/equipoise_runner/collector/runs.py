@@ -185,6 +185,7 @@ class _Measured:
     shape: Shape
     warm_up: pacing.Timings
     timed: pacing.Timings
+    streams: tuple[int, ...]
     answer_nanoseconds: int
     contention: Contention
     checks: snapshot.Checks
@@ -211,6 +212,7 @@ def _measure(run: Bout, shape: Shape, *, position: int) -> _Measured:
         shape=shape,
         warm_up=warm_up,
         timed=timed,
+        streams=tuple(run.streams),
         answer_nanoseconds=conversation.stop(),
         contention=sensors.contention_between(before, after, wall_nanoseconds=wall),
         checks=checks,
@@ -242,6 +244,7 @@ def _outcome(setting: Setting, measured: _Measured) -> ShapeOutcome:
         warm_up_nanoseconds=tuple(measured.warm_up.outside),
         answer_nanoseconds=measured.answer_nanoseconds,
         probe_nanoseconds=tuple(measured.timed.probes),
+        stream_nanoseconds=measured.streams,
         held_nanoseconds=measured.timed.held,
     )
 

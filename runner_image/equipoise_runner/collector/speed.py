@@ -97,15 +97,15 @@ class SpeedGate:
         """
         self.budget = BLOCK_HOLD_NANOSECONDS
         if not self.reference:
-            self._look(LEARNING_NANOSECONDS)
+            self.look(LEARNING_NANOSECONDS)
         began = self.clock.now()
-        while self._look(LOOK_NANOSECONDS) > MOST_SLOW:
+        while self.look(LOOK_NANOSECONDS) > MOST_SLOW:
             if self.clock.now() - began > LONGEST_WAIT_NANOSECONDS:
                 break
         return self.clock.now() - began
 
-    def _look(self, nanoseconds: int) -> float:
-        """Share of slow probes over that time."""
+    def look(self, nanoseconds: int) -> float:
+        """Share of slow probes over so many nanoseconds, once full speed is known."""
         until = self.clock.now() + nanoseconds
         probes = []
         while self.clock.now() < until:

@@ -119,7 +119,7 @@ def test_a_run_on_a_slow_cpu_voids_the_block(probes: tuple[int, ...], share: str
         ("R17", "Slowed", "Void", "")
     ]
     assert found[0].subject.endswith(", run 1")
-    assert f"Before {share} of the timed calls" in found[0].message
+    assert f"At {share} of the timed calls" in found[0].message
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,28 @@ def test_a_block_that_is_slow_throughout_is_even_and_taken() -> None:
         ),
     )
     assert findings_on(record) == ()
+
+
+def test_a_run_on_a_slow_memory_bus_voids_the_block() -> None:
+    record = with_runs(
+        a_record(),
+        lambda run: run.model_copy(
+            update={
+                "shapes": tuple(
+                    shape.model_copy(
+                        update={
+                            "stream_nanoseconds": (5_000_000 if run.position else 4_000_000,) * 20
+                        }
+                    )
+                    for shape in run.shapes
+                )
+            }
+        ),
+        arm="library",
+    )
+    found = findings_on(record)
+    assert {one.kind for one in found} == {"Slowed"}
+    assert all("the memory was slower" in one.message for one in found)
 
 
 def test_where_no_run_completed_no_speed_is_judged() -> None:
