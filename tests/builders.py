@@ -467,17 +467,23 @@ def a_machine(**change: object) -> Machine:
     return _built(Machine, given, change)
 
 
+def a_software(**change: object) -> Software:
+    """What the trusted side runs."""
+    given: dict[str, object] = {
+        "runner_version": "0.1.0",
+        "runner_digest": "sha256:" + "b2" * 32,
+        "python": "3.11.7",
+        "torch": "2.8.0",
+        "numpy": "2.2.0",
+    }
+    return _built(Software, given, change)
+
+
 def a_provenance(**change: object) -> Provenance:
     """Separate users on a machine of two CPUs."""
     given: dict[str, object] = {
         "machine": a_machine(),
-        "software": Software(
-            runner_version="0.1.0",
-            runner_digest="sha256:" + "b2" * 32,
-            python="3.11.7",
-            torch="2.8.0",
-            numpy="2.2.0",
-        ),
+        "software": a_software(),
         "separation": Separation.SEPARATE_USERS,
     }
     return _built(Provenance, given, change)

@@ -70,13 +70,11 @@ def findings_of(
     sealed: SealedRecord, planned: PlannedBlock, registration: Registration, *, secret: str = SECRET
 ) -> tuple[Finding, ...]:
     """What the validator finds about a record."""
-    one = planned.identity
     return check.findings_of(
         planned,
         sealed,
         record_key=a_record_key(planned, registration, secret=secret),
-        comparison=next(c for c in registration.spec.comparisons if c.name == one.comparison),
-        registered=next(c for c in registration.classes if c.name == one.node_class),
+        registration=registration,
     )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from builders import a_planned_block, a_record, a_record_key, a_registration, a_sealed_record
 from equipoise_protocol.block import BlockRecord, PlannedBlock, RunRecord, ShapeOutcome
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.plan import comparison_named
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import check
 from equipoise_protocol.validation.held import Held
@@ -29,8 +28,8 @@ def held_for(
     return Held(
         planned=asked,
         record=record or a_record(asked),
-        comparison=comparison_named(registered, asked.identity.comparison),
-        registered=next(one for one in registered.classes if one.name == asked.identity.node_class),
+        comparison=registered.comparison_named(asked.identity.comparison),
+        registered=registered.class_named(asked.identity.node_class),
     )
 
 
@@ -39,6 +38,7 @@ def findings_on(
     *,
     planned: PlannedBlock | None = None,
     registration: Registration | None = None,
+    earlier: BlockRecord | None = None,
 ) -> tuple[Finding, ...]:
     """What the validator says of a record that is sealed as it is."""
     registered = registration or a_registration()
@@ -48,8 +48,8 @@ def findings_on(
         asked,
         a_sealed_record(record, key=key),
         record_key=key,
-        comparison=comparison_named(registered, asked.identity.comparison),
-        registered=next(one for one in registered.classes if one.name == asked.identity.node_class),
+        registration=registered,
+        earlier=earlier,
     )
 
 

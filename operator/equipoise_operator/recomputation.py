@@ -14,7 +14,7 @@ from equipoise_protocol import judgement, plan, portability
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.judged import JudgedRecord
+from equipoise_protocol.judged import JudgedRecord, first_of_class
 from equipoise_protocol.ledger.bodies import (
     AdmittedRecord,
     BlockPlan,
@@ -22,7 +22,7 @@ from equipoise_protocol.ledger.bodies import (
     SecretReveal,
     plan_of,
 )
-from equipoise_protocol.plan import BlockKey, comparison_named
+from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
@@ -110,15 +110,14 @@ class Campaign:
         planned = self._planned(identity)
         if planned is None or self.secret is None:
             return None
-        classes = [one for one in self.registration.classes if one.name == identity.node_class]
         return check.findings_of(
             planned,
             sealed,
             record_key=plan.record_key(
                 self.secret, self.registration, key=_key(identity), attempt=identity.attempt
             ),
-            comparison=comparison_named(self.registration, identity.comparison),
-            registered=classes[0],
+            registration=self.registration,
+            earlier=first_of_class(self.judged, identity.node_class),
         )
 
     def _verdict_complaints(self, body: Verdict) -> Iterator[Complaint]:

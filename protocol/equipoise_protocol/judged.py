@@ -34,6 +34,18 @@ class JudgedRecord:
         return all(finding.severity is not Severity.VOID for finding in self.findings)
 
 
+def first_of_class(judged: Iterable[JudgedRecord], node_class: str) -> BlockRecord | None:
+    """The record that says on which machine, with which software, a class is measured (R18)."""
+    return next(
+        (
+            one.record
+            for one in judged
+            if one.is_valid and one.record.identity.node_class == node_class
+        ),
+        None,
+    )
+
+
 def of_question(
     judged: Iterable[JudgedRecord], *, comparison: str, node_class: str
 ) -> tuple[JudgedRecord, ...]:

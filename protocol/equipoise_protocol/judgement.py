@@ -86,7 +86,7 @@ def _levels(
 ) -> tuple[Levels, ...]:
     """Holm over the differences and over the equivalences, at this look's share of the rate."""
     design, rule = registration.spec.design, registration.spec.decision
-    alpha = rule.error_rate_basis_points / BASIS_POINTS
+    alpha = rule.error_rate
     differences: list[float] = []
     equivalences: list[float] = []
     for evidence in gathered:
@@ -126,8 +126,8 @@ def _equivalence_p(registration: Registration, ratios: tuple[float, ...]) -> flo
     rule = registration.spec.decision
     return tost(
         ratios,
-        margin_ratio=(BASIS_POINTS + rule.equivalence_margin_basis_points) / BASIS_POINTS,
-        alpha=rule.error_rate_basis_points / BASIS_POINTS,
+        margin_ratio=rule.equivalence_margin_ratio,
+        alpha=rule.error_rate,
     ).p_value
 
 
@@ -197,9 +197,8 @@ def _verdict(
 
 def _rule(registered: RegisteredRule, *, difference: float, equivalence: float) -> DecisionRule:
     return DecisionRule(
-        minimum_effect_ratio=(BASIS_POINTS + registered.minimum_effect_basis_points) / BASIS_POINTS,
-        equivalence_margin_ratio=(BASIS_POINTS + registered.equivalence_margin_basis_points)
-        / BASIS_POINTS,
+        minimum_effect_ratio=registered.minimum_effect_ratio,
+        equivalence_margin_ratio=registered.equivalence_margin_ratio,
         difference_alpha=difference,
         equivalence_alpha=equivalence,
     )

@@ -21,7 +21,6 @@ from equipoise_protocol.block import (
 )
 from equipoise_protocol.canonical import canonical_bytes
 from equipoise_protocol.registration import Registration, registration_digest
-from equipoise_protocol.spec import Comparison
 from equipoise_protocol.vocabulary import Phase
 
 
@@ -54,11 +53,6 @@ def phase_of(registration: Registration, block: int) -> Phase:
     """Selection for a comparison's first blocks, estimation for the rest."""
     selection = block <= registration.spec.design.selection_blocks
     return Phase.SELECTION if selection else Phase.ESTIMATION
-
-
-def comparison_named(registration: Registration, name: str) -> Comparison:
-    """The registered comparison of that name."""
-    return next(one for one in registration.spec.comparisons if one.name == name)
 
 
 def derive(
@@ -143,9 +137,9 @@ def plan_block(
         secret: the campaign's secret, hexadecimal.
         contents: text of each source by (comparison, arm or empty for the problem).
     """
-    comparison = comparison_named(registration, key.comparison)
+    comparison = registration.comparison_named(key.comparison)
     task, design = comparison.task.kernel, registration.spec.design
-    registered = next(one for one in registration.classes if one.name == key.node_class)
+    registered = registration.class_named(key.node_class)
     names = tuple(arm.name for arm in comparison.arms)
     drill = next(
         (one.defect for one in design.drills if one.block == key.block and attempt == 1), None

@@ -16,7 +16,6 @@ from equipoise_protocol.transfer import Transfer, portability_of
 from equipoise_protocol.verdict import ClassRatio, LargestDifference, Portability, Verdict
 from equipoise_protocol.vocabulary import PortabilityKind, VerdictKind
 
-BASIS_POINTS = 10_000
 CLASS_WITHOUT_RATIO = "ClassWithoutRatio"
 
 
@@ -75,8 +74,8 @@ def _transfer(registration: Registration, verdicts: tuple[Verdict, ...]) -> Tran
         return None
     return portability_of(
         means,
-        margin_ratio=(BASIS_POINTS + rule.equivalence_margin_basis_points) / BASIS_POINTS,
-        alpha=rule.error_rate_basis_points / BASIS_POINTS,
+        margin_ratio=rule.equivalence_margin_ratio,
+        alpha=rule.error_rate,
     )
 
 

@@ -70,8 +70,17 @@ MUST_AGREE_IN_A_CLASS = ("cpu_model", "last_level_cache_bytes", "logical_cpus")
 """Facts of `Machine` that may not differ between the blocks of one node class (R18)."""
 
 
-def differing_facts(one: Machine, other: Machine) -> tuple[str, ...]:
-    """Names of the facts of two machines that must agree within a node class and don't."""
+def differing_facts(one: Provenance, other: Provenance) -> tuple[tuple[str, str, str], ...]:
+    """Facts that must agree within a node class and don't: name, the one's, the other's.
+
+    Some of the machine's, and all of the software's: another torch is another library to measure.
+    """
+    pairs = (
+        *((fact, one.machine, other.machine) for fact in MUST_AGREE_IN_A_CLASS),
+        *((fact, one.software, other.software) for fact in Software.model_fields),
+    )
     return tuple(
-        fact for fact in MUST_AGREE_IN_A_CLASS if getattr(one, fact) != getattr(other, fact)
+        (fact, str(getattr(ours, fact)), str(getattr(theirs, fact)))
+        for fact, ours, theirs in pairs
+        if getattr(ours, fact) != getattr(theirs, fact)
     )

@@ -13,24 +13,30 @@ from typing import Final
 from equipoise_protocol.block import Batch, BlockRecord, NullShape, RunRecord, ShapeOutcome
 from equipoise_protocol.estimation import block_log_ratio
 from equipoise_protocol.exact import exact_exp, exact_log, exact_mean
+from equipoise_protocol.full_speed import FullSpeed
 from equipoise_protocol.vocabulary import Direction, ReadoutName, RunStatus
 
 NANOSECONDS = 1e9
 
 
-def shape_seconds(outcome: ShapeOutcome, null: NullShape) -> float | None:
-    """Median time of a call on the collector's clock, less the null arm's median for that shape."""
+def shape_seconds(outcome: ShapeOutcome, null: NullShape, speed: FullSpeed) -> float | None:
+    """Median time of a call on the collector's clock, less the null arm's median for that shape.
+
+    Calls on a slow CPU or memory are left out, of the arm and of the null arm (decision 0011).
+    """
     if not outcome.outside_nanoseconds:
         return None
-    seconds = (median(outcome.outside_nanoseconds) - median(null.outside_nanoseconds)) / NANOSECONDS
+    called = median(speed.values(outcome, outcome.outside_nanoseconds))
+    harness = median(speed.null_values(null.outside_nanoseconds, null.probe_nanoseconds))
+    seconds = (called - harness) / NANOSECONDS
     return seconds if seconds > 0 else None
 
 
-def inside_seconds(outcome: ShapeOutcome) -> float | None:
+def inside_seconds(outcome: ShapeOutcome, speed: FullSpeed) -> float | None:
     """Median time of a call on the clock inside the arm's process: a claim."""
     if not outcome.inside_nanoseconds:
         return None
-    seconds = median(outcome.inside_nanoseconds) / NANOSECONDS
+    seconds = median(speed.values(outcome, outcome.inside_nanoseconds)) / NANOSECONDS
     return seconds if seconds > 0 else None
 
 
@@ -49,17 +55,18 @@ def slope_seconds(batches: tuple[Batch, ...]) -> float | None:
     return median(slopes) / NANOSECONDS if slopes else None
 
 
-def _slope_less_null(outcome: ShapeOutcome, null: NullShape) -> float | None:
+def _slope_less_null(outcome: ShapeOutcome, null: NullShape, _speed: FullSpeed) -> float | None:
     arm, harness = slope_seconds(outcome.batches), slope_seconds(null.batches)
     if arm is None or harness is None or arm <= harness:
         return None
     return arm - harness
 
 
-SECONDS: Final[Mapping[ReadoutName, Callable[[ShapeOutcome, NullShape], float | None]]] = {
+Seconds = Callable[[ShapeOutcome, NullShape, FullSpeed], float | None]
+SECONDS: Final[Mapping[ReadoutName, Seconds]] = {
     ReadoutName.LATENCY: shape_seconds,
     ReadoutName.THROUGHPUT: _slope_less_null,
-    ReadoutName.IN_PROCESS_LATENCY: lambda outcome, _null: inside_seconds(outcome),
+    ReadoutName.IN_PROCESS_LATENCY: lambda outcome, _null, speed: inside_seconds(outcome, speed),
 }
 """How each readout makes one number of a shape's values."""
 
@@ -69,12 +76,13 @@ def run_seconds(record: BlockRecord, run: RunRecord, readout: ReadoutName) -> fl
     nulls = {null.shape: null for null in record.null_shapes}
     if run.status is not RunStatus.COMPLETED or not run.shapes:
         return None
+    speed = FullSpeed.of(record)
     logs: list[float] = []
     for outcome in run.shapes:
         null = nulls.get(outcome.shape)
         if null is None:
             return None
-        seconds = SECONDS[readout](outcome, null)
+        seconds = SECONDS[readout](outcome, null, speed)
         if seconds is None:
             return None
         logs.append(exact_log(seconds))

@@ -14,7 +14,7 @@ from pydantic import Field
 from equipoise_protocol.canonical import digest, digest_of_bytes
 from equipoise_protocol.errors import ProtocolError
 from equipoise_protocol.provenance import Environment, Fact
-from equipoise_protocol.spec import CampaignSpec, NodeClassSpec, Source
+from equipoise_protocol.spec import CampaignSpec, Comparison, NodeClassSpec, Source
 from equipoise_protocol.vocabulary import Digest, Model, Name
 
 
@@ -53,6 +53,20 @@ class Registration(Model):
     """SHA-256 of the campaign's secret, from which every seed and nonce is derived."""
     registered_at: Fact
     """UTC, RFC 3339."""
+
+    def comparison_named(self, name: str) -> Comparison:
+        """The registered comparison of that name. LookupError where there is none."""
+        for one in self.spec.comparisons:
+            if one.name == name:
+                return one
+        raise LookupError(f"campaign {self.campaign} registers no comparison {name!r}")
+
+    def class_named(self, name: str) -> RegisteredClass:
+        """The registered node class of that name. LookupError where there is none."""
+        for one in self.classes:
+            if one.name == name:
+                return one
+        raise LookupError(f"campaign {self.campaign} registers no node class {name!r}")
 
 
 def registration_digest(registration: Registration) -> str:

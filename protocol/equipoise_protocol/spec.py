@@ -31,6 +31,7 @@ from equipoise_protocol.vocabulary import (
 )
 
 API_VERSION = "equipoise.dev/v1alpha1"
+BASIS_POINTS = 10_000
 
 LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
 LabelValue = Annotated[str, Field(max_length=63)]
@@ -221,6 +222,21 @@ class Decision(Model):
     breaker_basis_points: Annotated[int, Field(ge=10_001, le=1_000_000)] = constants.BREAKER.value
     """A ratio over the fastest honest baseline above this goes to quarantine (R15): 100000 is
     10x."""
+
+    @property
+    def minimum_effect_ratio(self) -> float:
+        """1.01 for 1 %."""
+        return (BASIS_POINTS + self.minimum_effect_basis_points) / BASIS_POINTS
+
+    @property
+    def equivalence_margin_ratio(self) -> float:
+        """1.02 for 2 %."""
+        return (BASIS_POINTS + self.equivalence_margin_basis_points) / BASIS_POINTS
+
+    @property
+    def error_rate(self) -> float:
+        """0.05 for 5 %."""
+        return self.error_rate_basis_points / BASIS_POINTS
 
 
 class HeadroomRule(Model):

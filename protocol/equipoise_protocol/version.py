@@ -24,6 +24,7 @@ DECISION_MODULES: Final[tuple[str, ...]] = (
     "evidence.py",
     "exact.py",
     "finding.py",
+    "full_speed.py",
     "headroom.py",
     "heterogeneity.py",
     "judged.py",

@@ -7,16 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from builders import SECRET, a_record, a_record_key, a_sealed_record, contents_of
+from builders import (
+    PROTOCOL,
+    SECRET,
+    a_provenance,
+    a_record,
+    a_record_key,
+    a_sealed_record,
+    a_software,
+    contents_of,
+)
 from campaign_files import a_campaign_file
 from corpus_cases import honest
-from equipoise_operator import cli
+from equipoise_operator import cli, verification
 from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.local.intake import Frozen, Taken, record_name, take_in
 from equipoise_operator.local.schedule import Outcome
 from equipoise_operator.report.data import gather
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol.block import PlannedBlock, SealedRecord
+from equipoise_protocol.judged import JudgedRecord
 from equipoise_protocol.ledger.bodies import Ending
 from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.registration import Registration, registration_digest
@@ -94,6 +104,27 @@ def test_a_record_that_was_changed_on_its_way_leaves_a_rejection_and_no_record(
     assert ledger.records(registration_digest(frozen.registration)) == ()
     [rejection] = ledger.rejections(registration_digest(frozen.registration))
     assert rejection.ending is Ending.REFUSED
+
+
+def test_a_class_stays_with_the_machine_and_the_software_that_it_began_on(
+    tmp_path: Path, frozen: Frozen, ledger: SqliteLedger, planned: PlannedBlock
+) -> None:
+    first = taken(delivered(tmp_path, an_answer(planned, frozen.registration)), frozen, ledger)
+    assert first.admitted is not None
+    judged = (JudgedRecord(first.admitted.record, first.admitted.digest, first.findings),)
+    second = frozen.plan(BlockKey(2, "gelu", "cpu"), 1)
+    ledger.plan(second)
+    upgraded = a_record(second, provenance=a_provenance(software=a_software(torch="2.9.0")))
+    sealed = a_sealed_record(upgraded, key=a_record_key(second, frozen.registration))
+    found = take_in(delivered(tmp_path, sealed), frozen, ledger, judged=judged)
+    assert found is not None
+    assert found.outcome is Outcome.VOID
+    assert [(one.rule, one.kind) for one in found.findings] == [("R18", "MachineDiffers")]
+    assert "torch '2.9.0', earlier '2.8.0'" in found.findings[0].message
+    # `verify` reads the ledger alone, and must come to the same.
+    ledger.reveal(registration_digest(frozen.registration), SECRET)
+    ledger.close()
+    assert verification.verify(tmp_path / "ledger.sqlite3", protocol=PROTOCOL).faults == ()
 
 
 def test_a_file_that_is_no_record_is_set_aside_and_not_lost(

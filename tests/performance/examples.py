@@ -6,8 +6,8 @@
 
 Every run is a campaign of its own through the command line, in a folder that is thrown away.
 Outcomes are appended to `examples.jsonl` at once, so that an interrupted count goes on where it
-stopped; the table is written to `examples.md`, with what the host's other guests did. An inconclusive run is run again with as many blocks
-as its verdict names.
+stopped; the table is written to `examples.md`, with what the host's other guests did. An
+inconclusive run is run again with as many blocks as its verdict names.
 """
 
 from __future__ import annotations

@@ -21,29 +21,34 @@ from builders import (
 )
 from equipoise_protocol import readout
 from equipoise_protocol.block import Batch, BlockRecord
+from equipoise_protocol.full_speed import FullSpeed
 from equipoise_protocol.vocabulary import ReadoutName
 
 LATENCY, THROUGHPUT = ReadoutName.LATENCY, ReadoutName.THROUGHPUT
 IN_PROCESS = ReadoutName.IN_PROCESS_LATENCY
+ALL = FullSpeed(probe=math.inf, stream=math.inf)
+"""Every call counts."""
 
 
 def test_latency_is_the_outside_median_less_the_null_arms() -> None:
     outcome, null = a_shape_outcome(), a_null_shape()
     by_hand = median(outcome.outside_nanoseconds) - median(null.outside_nanoseconds)
-    assert readout.shape_seconds(outcome, null) == by_hand / 1e9
-    assert readout.shape_seconds(outcome, null) == pytest.approx(TIMES[TREATMENT] / 1e9, rel=2e-3)
+    assert readout.shape_seconds(outcome, null, ALL) == by_hand / 1e9
+    assert readout.shape_seconds(outcome, null, ALL) == pytest.approx(
+        TIMES[TREATMENT] / 1e9, rel=2e-3
+    )
 
 
 def test_a_call_no_longer_than_the_harness_itself_has_no_latency() -> None:
     quick = a_shape_outcome(outside_nanoseconds=(HARNESS - 100,) * 20)
-    assert readout.shape_seconds(quick, a_null_shape()) is None
+    assert readout.shape_seconds(quick, a_null_shape(), ALL) is None
 
 
 def test_nothing_measured_is_no_number() -> None:
     empty = a_shape_outcome(outside_nanoseconds=(), inside_nanoseconds=())
-    assert readout.shape_seconds(empty, a_null_shape()) is None
-    assert readout.inside_seconds(empty) is None
-    assert readout.inside_seconds(a_shape_outcome(inside_nanoseconds=(0,) * 20)) is None
+    assert readout.shape_seconds(empty, a_null_shape(), ALL) is None
+    assert readout.inside_seconds(empty, ALL) is None
+    assert readout.inside_seconds(a_shape_outcome(inside_nanoseconds=(0,) * 20), ALL) is None
 
 
 def test_the_slope_is_the_median_over_pairs_of_batches() -> None:

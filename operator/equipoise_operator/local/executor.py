@@ -152,7 +152,7 @@ class _Session:
     def _recover(self, frozen: Frozen) -> None:
         """Takes in what a killed run left on disk, and closes the attempts that left nothing."""
         for path in sorted(self._folder.records.glob("*.json")):
-            taken = take_in(path, frozen, self._ledger)
+            taken = take_in(path, frozen, self._ledger, judged=results.judged_records(self._data))
             if taken is None:
                 self._observer.said(
                     f"{path} is no sealed record and was set aside; its block is measured again."
@@ -176,7 +176,7 @@ class _Session:
         except NoRecordError as error:
             self._lost(planned, error, seconds=self._clocks.monotonic() - begun)
             return
-        taken = take_in(output, frozen, self._ledger)
+        taken = take_in(output, frozen, self._ledger, judged=results.judged_records(self._data))
         seconds = self._clocks.monotonic() - begun
         if taken is None:
             self._lost(

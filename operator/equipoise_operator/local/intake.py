@@ -19,8 +19,9 @@ from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_protocol import plan
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.judged import JudgedRecord, first_of_class
 from equipoise_protocol.ledger.bodies import AdmittedRecord, Validity, admitted, validity_of
-from equipoise_protocol.plan import BlockKey, comparison_named
+from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import check
 
@@ -73,8 +74,16 @@ def record_name(identity: BlockIdentity) -> str:
     return f"{identity.comparison}.{identity.node_class}.{identity.block}.{identity.attempt}.json"
 
 
-def take_in(path: Path, frozen: Frozen, ledger: SqliteLedger) -> Taken | None:
+def take_in(
+    path: Path, frozen: Frozen, ledger: SqliteLedger, *, judged: tuple[JudgedRecord, ...] = ()
+) -> Taken | None:
     """Takes a record into the ledger and removes its file.
+
+    Args:
+        path: of the sealed record.
+        frozen: what it is checked against.
+        ledger: that takes it.
+        judged: the records that the ledger holds already, in its order.
 
     Returns:
         What became of it; None for a file that is no sealed record of this campaign: it is set
@@ -84,16 +93,16 @@ def take_in(path: Path, frozen: Frozen, ledger: SqliteLedger) -> Taken | None:
     try:
         sealed = SealedRecord.model_validate_json(content)
         planned = frozen.planned(sealed.record.identity)
-    except (ValidationError, StopIteration):
+    except (ValidationError, LookupError):
         path.rename(path.with_suffix(".unreadable"))
         return None
-    identity, registration = sealed.record.identity, frozen.registration
+    identity = sealed.record.identity
     findings = check.findings_of(
         planned,
         sealed,
         record_key=frozen.record_key(identity),
-        comparison=comparison_named(registration, identity.comparison),
-        registered=next(one for one in registration.classes if one.name == identity.node_class),
+        registration=frozen.registration,
+        earlier=first_of_class(judged, identity.node_class),
     )
     ingested = ledger.ingest(sealed, findings)
     path.unlink()

@@ -27,7 +27,7 @@ from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.exact import exact_log
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.judged import treatment_of
-from equipoise_protocol.plan import BlockKey, comparison_named
+from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.readout import arm_seconds
 from equipoise_protocol.spec import Comparison, Drill
 from equipoise_protocol.validation import check
@@ -124,11 +124,8 @@ class _Bench:
             on_tick=lambda seconds: self._on_question(question, seconds),
         )
         sealed = SealedRecord.model_validate_json(output.read_bytes())
-        comparison = comparison_named(registration, question.comparison)
-        registered = next(one for one in registration.classes if one.name == question.node_class)
-        found = check.findings_of(
-            planned, sealed, record_key=key, comparison=comparison, registered=registered
-        )
+        comparison = registration.comparison_named(question.comparison)
+        found = check.findings_of(planned, sealed, record_key=key, registration=registration)
         return _block(sealed, comparison, found, seconds=time.monotonic() - begun), found
 
 

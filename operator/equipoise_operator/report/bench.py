@@ -7,7 +7,6 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from equipoise_operator.report.data import Question
@@ -17,7 +16,7 @@ from equipoise_protocol.exact import exact_exp, exact_mean
 from equipoise_protocol.headroom import geometric_mean
 from equipoise_protocol.ledger.bodies import AdmittedRecord, Validity
 from equipoise_protocol.validation.clocks import agreement
-from equipoise_protocol.validation.held import Unit
+from equipoise_protocol.validation.held import units_of
 from equipoise_protocol.vocabulary import Phase, Rank, ReadoutName
 
 
@@ -114,7 +113,7 @@ def clocks(question: Question) -> tuple[Spread, ...]:
             for record in _counting(question)
             for run in record.runs
             if run.arm == arm.name
-            for unit in _units(record, run)
+            for unit in units_of(record, run)
         ]
         if agreements:
             found.append(
@@ -125,14 +124,6 @@ def clocks(question: Question) -> tuple[Spread, ...]:
                 )
             )
     return tuple(found)
-
-
-def _units(record: BlockRecord, run: RunRecord) -> Iterator[Unit]:
-    nulls = {null.shape: null for null in record.null_shapes}
-    for outcome in run.shapes:
-        both = len(outcome.outside_nanoseconds) == len(outcome.inside_nanoseconds)
-        if outcome.outside_nanoseconds and both and outcome.shape in nulls:
-            yield Unit(run=run, outcome=outcome, null=nulls[outcome.shape])
 
 
 def distances(question: Question) -> tuple[Distance, ...]:

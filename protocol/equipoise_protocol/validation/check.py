@@ -7,10 +7,9 @@ must come to the same. Pure.
 from __future__ import annotations
 
 from equipoise_protocol import anchors
-from equipoise_protocol.block import PlannedBlock, SealedRecord
+from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.registration import RegisteredClass
-from equipoise_protocol.spec import Comparison
+from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import (
     admission,
     arrival,
@@ -56,8 +55,8 @@ def findings_of(
     sealed: SealedRecord,
     *,
     record_key: str,
-    comparison: Comparison,
-    registered: RegisteredClass,
+    registration: Registration,
+    earlier: BlockRecord | None = None,
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with a record, or worth a note; empty: nothing.
 
@@ -69,10 +68,16 @@ def findings_of(
         planned: what was asked for this attempt.
         sealed: what came back.
         record_key: the attempt's key, hexadecimal.
-        comparison: the registered comparison.
-        registered: the registered node class.
+        registration: of the campaign that planned it.
+        earlier: the class's first valid record in the ledger; None: there is none yet.
     """
-    held = Held(planned=planned, record=sealed.record, comparison=comparison, registered=registered)
+    asked = planned.identity
+    held = Held(
+        planned=planned,
+        record=sealed.record,
+        comparison=registration.comparison_named(asked.comparison),
+        registered=registration.class_named(asked.node_class),
+    )
     foreign = identity.findings(held, sealed=sealed, record_key=record_key)
     if foreign:
         return foreign
@@ -81,9 +86,10 @@ def findings_of(
         return form
     machine = (
         *fitness.findings(held),
+        *fitness.changed_machine(sealed.record, earlier=earlier),
         *statuses.broken_off(held),
         *anchors.findings(
-            sealed.record.walls, anchors=registered.spec.anchors, subject=held.subject
+            sealed.record.walls, anchors=held.registered.spec.anchors, subject=held.subject
         ),
     )
     arms = (

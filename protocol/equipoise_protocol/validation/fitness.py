@@ -8,19 +8,18 @@ seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from statistics import median
+from collections.abc import Iterator
 
 from equipoise_protocol import constants
-from equipoise_protocol.block import BlockRecord, Contention, RunRecord, ShapeOutcome
+from equipoise_protocol.block import BlockRecord, Contention, RunRecord
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.full_speed import FullSpeed, probes_of, streams_of
 from equipoise_protocol.provenance import differing_facts
 from equipoise_protocol.validation.arrival import WIDTHS
 from equipoise_protocol.validation.held import Held, block_named, fault, microseconds, per_cent
 from equipoise_protocol.vocabulary import IsaCap, Severity
 
 BASIS_POINTS = 10_000
-Probes = tuple[int, ...]
 FLAGS = {IsaCap.AVX2: "avx2", IsaCap.AVX512: "avx512"}
 
 
@@ -33,22 +32,20 @@ def findings(held: Held) -> tuple[Finding, ...]:
             if run.contention is not None and run.contention.wall_nanoseconds
             for finding in _of_run(run, run.contention)
         ),
-        *_slowed(held, "CPU", lambda one: one.probe_nanoseconds),
-        *_slowed(held, "memory", lambda one: one.stream_nanoseconds),
+        *_slowed(held),
         *_machine(held),
     )
 
 
-def changed_machine(record: BlockRecord, *, earlier: BlockRecord) -> tuple[Finding, ...]:
-    """Whether a block ran on a machine like an earlier block's of the same class (R18)."""
-    facts = differing_facts(earlier.provenance.machine, record.provenance.machine)
-    if not facts:
+def changed_machine(record: BlockRecord, *, earlier: BlockRecord | None) -> tuple[Finding, ...]:
+    """Whether a block ran on another machine, or other software, than its class began on (R18).
+
+    `earlier`: the class's first valid block; None: this one comes first.
+    """
+    facts = differing_facts(record.provenance, earlier.provenance) if earlier else ()
+    if earlier is None or not facts:
         return ()
-    differences = ", ".join(
-        f"{fact} {getattr(record.provenance.machine, fact)!r},"
-        f" earlier {getattr(earlier.provenance.machine, fact)!r}"
-        for fact in facts
-    )
+    differences = ", ".join(f"{fact} {here!r}, earlier {there!r}" for fact, here, there in facts)
     return (
         fault(
             "R18",
@@ -56,8 +53,9 @@ def changed_machine(record: BlockRecord, *, earlier: BlockRecord) -> tuple[Findi
             severity=Severity.VOID,
             subject=block_named(record.identity),
             message=(
-                f"The block ran on another machine than {block_named(earlier.identity)}:"
-                f" {differences}. Blocks of one class come from machines that are alike."
+                f"The block ran on another machine or other software than"
+                f" {block_named(earlier.identity)}: {differences}. Blocks of one class come from"
+                " machines that are alike."
             ),
         ),
     )
@@ -100,39 +98,25 @@ def _of_run(run: RunRecord, seen: Contention) -> Iterator[Finding]:
         )
 
 
-def _slowed(
-    held: Held, what: str, probes_of: Callable[[ShapeOutcome], Probes]
-) -> Iterator[Finding]:
-    """Runs during which CPU or memory were slower than in the block's fastest run.
-
-    The reference is the block's own, since a machine's speed drifts from block to block (turbo,
-    heat); that drift is for the cross-run CV to judge.
-    """
-    probes = {
-        (run.position, run.arm): seen
-        for run in held.completed
-        if (seen := [probe for one in run.shapes for probe in probes_of(one)])
-    }
-    if not probes:
-        return
-    reference = min(median(seen) for seen in probes.values())
-    slow_from = reference * (1 + constants.SLOW_PROBE.value / BASIS_POINTS)
+def _slowed(held: Held) -> Iterator[Finding]:
+    """Runs with too many calls on a CPU or a memory slower than in the block's fastest run."""
+    speed = FullSpeed.of(held.record)
     most = constants.SLOW_SHARE.value / BASIS_POINTS
-    for (position, arm), seen in probes.items():
-        share = sum(probe > slow_from for probe in seen) / len(seen)
-        if share > most:
-            yield fault(
-                "R17",
-                "Slowed",
-                severity=Severity.VOID,
-                subject=f"{arm}, run {position}",
-                message=(
-                    f"At {per_cent(share)} of the timed calls of {arm} (run {position}) the {what}"
-                    f" was slower than in the block's fastest run by more than"
-                    f" {per_cent(constants.SLOW_PROBE.value / BASIS_POINTS)}, expected at most"
-                    f" {per_cent(most)} of them: something shares its core, its power or its bus."
-                ),
-            )
+    bound = per_cent(constants.SLOW_PROBE.value / BASIS_POINTS)
+    for run in held.completed:
+        for what, seen, limit in (
+            ("CPU", probes_of(run), speed.probe),
+            ("memory", streams_of(run), speed.stream),
+        ):
+            share = sum(one > limit for one in seen) / max(1, len(seen))
+            if share > most:
+                yield _void(
+                    run,
+                    "Slowed",
+                    f"the {what} was slower than in the block's fastest run by more than {bound} at"
+                    f" {per_cent(share)} of the calls, expected at most {per_cent(most)}: something"
+                    " shares its core, its power or its bus",
+                )
 
 
 def _machine(held: Held) -> Iterator[Finding]:

@@ -102,14 +102,19 @@ class Held:
 
     def units(self, arm: str) -> tuple[Unit, ...]:
         """Every timed shape of an arm's completed runs that has values and a null arm beside it."""
-        return tuple(
-            Unit(run=run, outcome=outcome, null=null)
-            for run in self.runs_of(arm)
-            for outcome in run.shapes
-            if outcome.outside_nanoseconds
-            and len(outcome.outside_nanoseconds) == len(outcome.inside_nanoseconds)
-            and (null := self.null(outcome.shape)) is not None
-        )
+        return tuple(unit for run in self.runs_of(arm) for unit in units_of(self.record, run))
+
+
+def units_of(record: BlockRecord, run: RunRecord) -> tuple[Unit, ...]:
+    """Every timed shape of one run that has values and a null arm beside it."""
+    nulls = {null.shape: null for null in record.null_shapes}
+    return tuple(
+        Unit(run=run, outcome=outcome, null=nulls[outcome.shape])
+        for outcome in run.shapes
+        if outcome.outside_nanoseconds
+        and len(outcome.outside_nanoseconds) == len(outcome.inside_nanoseconds)
+        and outcome.shape in nulls
+    )
 
 
 def block_named(identity: BlockIdentity) -> str:

@@ -21,7 +21,7 @@ from equipoise_operator.local.runner_process import RunnerCall, Runners
 from equipoise_protocol import readout
 from equipoise_protocol.block import BlockRecord, RunRecord, SealedRecord
 from equipoise_protocol.exact import exact_exp, exact_log, exact_mean
-from equipoise_protocol.plan import BlockKey, comparison_named
+from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.provenance import Provenance
 from equipoise_protocol.readout import NANOSECONDS
 from equipoise_protocol.validation import check
@@ -90,7 +90,7 @@ class Instrument:
 
     def shape(self, comparison: str) -> tuple[int, ...]:
         """The comparison's one timed shape."""
-        (shape,) = comparison_named(self._plan.registration, comparison).task.kernel.shapes
+        (shape,) = self._plan.registration.comparison_named(comparison).task.kernel.shapes
         return shape
 
     def warm_ups(self) -> int:
@@ -111,13 +111,11 @@ class Instrument:
         self._runners.measure(RunnerCall(planned, key, output))
         wall = time.monotonic() - begun
         sealed = SealedRecord.model_validate_json(output.read_bytes())
-        registration = self._plan.registration
         findings = check.findings_of(
             planned,
             sealed,
             record_key=key,
-            comparison=comparison_named(registration, comparison),
-            registered=registration.classes[0],
+            registration=self._plan.registration,
         )
         return block_of(
             sealed.record,

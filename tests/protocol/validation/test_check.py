@@ -29,8 +29,7 @@ def on(sealed: SealedRecord) -> tuple[Finding, ...]:
         one.plans[one.block],
         sealed,
         record_key=one.keys[one.block],
-        comparison=one.registration.spec.comparisons[0],
-        registered=one.registration.classes[0],
+        registration=one.registration,
     )
 
 
@@ -41,8 +40,7 @@ def test_the_control_is_accepted_block_by_block() -> None:
             planned,
             sealed,
             record_key=key,
-            comparison=one.registration.spec.comparisons[0],
-            registered=one.registration.classes[0],
+            registration=one.registration,
         )
         assert found == ()
 

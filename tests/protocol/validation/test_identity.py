@@ -27,8 +27,7 @@ def on_sealed(sealed: SealedRecord) -> tuple[Finding, ...]:
         planned,
         sealed,
         record_key=a_record_key(planned),
-        comparison=registration.spec.comparisons[0],
-        registered=registration.classes[0],
+        registration=registration,
     )
 
 
