@@ -29,6 +29,7 @@ from typing import Any
 
 import yaml
 
+from equipoise_runner import environment
 from equipoise_runner.clock import MonotonicClock
 from equipoise_runner.collector.speed import LEARNING_NANOSECONDS, SpeedGate
 
@@ -79,6 +80,7 @@ class Outcome:
     """Answer of the run with as many blocks as were named, where the first was inconclusive."""
     slow_share: float
     """Share of speed probes that were slow in the second before: what others on the host did."""
+    machine: str
 
 
 @contextmanager
@@ -204,7 +206,13 @@ def measure(example: str, *, neighbour: bool) -> Outcome:
         blocks_needed=needed,
         follow_up=follow_up,
         slow_share=round(slow_share, 3),
+        machine=cpu_model(),
     )
+
+
+def cpu_model() -> str:
+    """The machine as a record names it."""
+    return environment.read_machine(environment.choose_measuring_cpus(1)).cpu_model
 
 
 def outcomes() -> list[Outcome]:
@@ -222,9 +230,14 @@ def table(found: list[Outcome]) -> str:
         "Made by `python tests/performance/examples.py --runs 20`, with and without `--neighbour`",
         "(a process that burns one core). Every line counts whole campaigns, run from scratch.",
         "",
-        HEADER,
-        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
+    for machine in sorted({one.machine for one in found}):
+        lines += [f"## {machine}", "", *_rows([one for one in found if one.machine == machine]), ""]
+    return "\n".join(lines)
+
+
+def _rows(found: list[Outcome]) -> list[str]:
+    lines = [HEADER, "|---|---|---|---|---|---|---|---|---|---|---|"]
     for example, stated in STATED.items():
         for neighbour in (False, True):
             own = [one for one in found if one.example == example and one.neighbour is neighbour]
@@ -246,7 +259,7 @@ def table(found: list[Outcome]) -> str:
                 f" | {f'{len(followed)}, {decided}' if followed else '-'}"
                 f" | {slow[len(slow) // 2]:.0%}, {slow[-1]:.0%} |"
             )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def is_wrong(example: str, answer: str) -> bool:
@@ -263,12 +276,13 @@ def main() -> None:
     parser.add_argument("--table-only", action="store_true")
     asked = parser.parse_args()
     os.environ.setdefault("NO_COLOR", "1")
+    machine = cpu_model()
     for number in range(0 if asked.table_only else asked.runs):
         for example in asked.only or STATED:
             done = [
                 one
                 for one in outcomes()
-                if one.example == example and one.neighbour is asked.neighbour
+                if (one.example, one.neighbour, one.machine) == (example, asked.neighbour, machine)
             ]
             if len(done) > number:
                 continue

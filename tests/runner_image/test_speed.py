@@ -31,14 +31,31 @@ def test_a_probe_is_its_fastest_repeat() -> None:
     assert one.probe() == FULL
 
 
-def test_the_fastest_probe_is_the_reference() -> None:
-    one, _ = gate(probes_of(SLOW, FULL, SLOW))
-    assert [one.probe() for _ in range(3)] == [SLOW, FULL, SLOW]
+def test_the_reference_is_the_lowest_median_of_a_window() -> None:
+    # Half of the first window but one is slow; a third of the second is faster than ever for long.
+    slow, burst = speed.WINDOW // 2 + 1, speed.WINDOW // 3
+    windows = (
+        *((SLOW,) * slow, (FULL,) * (speed.WINDOW - slow)),
+        *((FULL - 600,) * burst, (FULL,) * (speed.WINDOW - burst)),
+    )
+    one, _ = gate(probes_of(*chain.from_iterable(windows)))
+    for _ in range(speed.WINDOW):
+        one.probe()
+    assert one.reference == SLOW
+    for _ in range(speed.WINDOW):
+        one.probe()
     assert one.reference == FULL
+
+
+def test_before_a_window_is_full_nothing_is_slow() -> None:
+    one, _ = gate(probes_of(FULL, SLOW))
+    assert not one.hold().held
+    assert not one.hold().held
 
 
 def test_at_full_speed_nothing_is_held_back() -> None:
     one, clock = gate(probes_of(FULL, FULL, round(FULL * 1.09)))
+    one.reference = FULL
     one.probe()
     assert [one.hold().held for _ in range(2)] == [False, False]
     assert clock.now() == speed.REPEATS * (2 * FULL + round(FULL * 1.09))
@@ -47,6 +64,7 @@ def test_at_full_speed_nothing_is_held_back() -> None:
 def test_a_call_waits_until_the_cpu_has_been_at_full_speed_for_a_while() -> None:
     # Slow, fast for a moment, slow again, then fast for good: a neighbour that flickers.
     one, clock = gate(chain(probes_of(FULL, SLOW, SLOW, FULL, SLOW), repeat(FULL)))
+    one.reference = FULL
     one.probe()
     held = one.hold()
     assert (held.probe, held.held) == (FULL, True)
@@ -59,6 +77,7 @@ def test_a_call_waits_until_the_cpu_has_been_at_full_speed_for_a_while() -> None
 def test_a_cpu_that_stays_slow_is_waited_for_once() -> None:
     # A laptop that has left its turbo.
     one, clock = gate(chain(probes_of(FULL), repeat(SLOW)))
+    one.reference = FULL
     one.probe()
     began = clock.now()
     assert one.hold().held
@@ -68,9 +87,10 @@ def test_a_cpu_that_stays_slow_is_waited_for_once() -> None:
 
 
 def test_a_blocks_holds_have_an_end() -> None:
-    # Fast again after each hold, so that the reference falls back and the next slow call waits too.
+    # Fast again for two windows after each hold, so that the next slow call waits too.
+    fast = [FULL] * (2 * speed.WINDOW * speed.REPEATS)
     one, clock = gate(
-        chain.from_iterable(chain(probes_of(FULL), repeat(SLOW, 3 * 200_000)) for _ in range(1_000))
+        chain.from_iterable(chain(fast, repeat(SLOW, 3 * 200_000)) for _ in range(1_000))
     )
     one.reference = FULL
     began = clock.now()
