@@ -167,9 +167,14 @@ SEEN_CONTENTION: Final = Constant(
     "Decision 0006: /proc/stat counts ticks of 10 ms, off by one at either end",
 )
 SLOW_PROBE: Final = Constant(
+    2_500,
+    "basis points: 25 % over the median probe of the block's fastest run",
+    "Decision 0011: probes have two states, at most 15 % wide and at least 35 % apart",
+)
+SLOW_STREAM: Final = Constant(
     1_000,
-    "basis points: 10 % over the median probe of the block's fastest run",
-    "Decision 0011: probes have two states, 2 % wide and at least 40 % apart",
+    "basis points: 10 % over the median stream of the block's fastest run",
+    "Decision 0011: a stream's time follows the memory's speed, and so does a cold call's",
 )
 SLOW_SHARE: Final = Constant(
     1_500,

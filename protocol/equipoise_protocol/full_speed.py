@@ -7,7 +7,7 @@ own time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -40,8 +40,8 @@ class FullSpeed:
         """
         runs = [run for run in record.runs if run.status is RunStatus.COMPLETED]
         return cls(
-            probe=_limit(probes_of(run) for run in runs),
-            stream=_limit(streams_of(run) for run in runs),
+            probe=_limit(map(probes_of, runs), constants.SLOW_PROBE.value),
+            stream=_limit(map(streams_of, runs), constants.SLOW_STREAM.value),
         )
 
     def values(self, outcome: ShapeOutcome, values: Sequence[int]) -> list[int]:
@@ -71,6 +71,6 @@ def streams_of(run: RunRecord) -> list[int]:
     return [stream for shape in run.shapes for stream in shape.stream_nanoseconds]
 
 
-def _limit(runs: Iterator[list[int]]) -> float:
+def _limit(runs: Iterable[list[int]], basis_points: int) -> float:
     medians = [median(seen) for seen in runs if seen]
-    return min(medians, default=float("inf")) * (1 + constants.SLOW_PROBE.value / BASIS_POINTS)
+    return min(medians, default=float("inf")) * (1 + basis_points / BASIS_POINTS)

@@ -16,8 +16,8 @@ from validating import with_runs, with_shapes
 SPEED = FullSpeed(probe=3_000, stream=4_400_000)
 
 
-def test_the_limits_are_a_tenth_above_the_fastest_runs_median() -> None:
-    # Run medians 2,700 but for one run of 2,000; the streams' are 4,000,000: times 1.1.
+def test_the_limits_are_a_share_above_the_fastest_runs_median() -> None:
+    # Run medians 2,700 but for one run of 2,000; the streams' are 4,000,000: times 1.25 and 1.1.
     record = with_shapes(
         a_record(),
         lambda one: one.model_copy(
@@ -40,7 +40,7 @@ def test_the_limits_are_a_tenth_above_the_fastest_runs_median() -> None:
         }
     )
     found = FullSpeed.of(record)
-    assert found.probe == pytest.approx(2_200)
+    assert found.probe == pytest.approx(2_500)
     assert found.stream == pytest.approx(4_400_000)
 
 

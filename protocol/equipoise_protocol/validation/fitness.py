@@ -102,20 +102,19 @@ def _slowed(held: Held) -> Iterator[Finding]:
     """Runs with too many calls on a CPU or a memory slower than in the block's fastest run."""
     speed = FullSpeed.of(held.record)
     most = constants.SLOW_SHARE.value / BASIS_POINTS
-    bound = per_cent(constants.SLOW_PROBE.value / BASIS_POINTS)
     for run in held.completed:
-        for what, seen, limit in (
-            ("CPU", probes_of(run), speed.probe),
-            ("memory", streams_of(run), speed.stream),
+        for what, seen, limit, bound in (
+            ("CPU", probes_of(run), speed.probe, constants.SLOW_PROBE.value),
+            ("memory", streams_of(run), speed.stream, constants.SLOW_STREAM.value),
         ):
             share = sum(one > limit for one in seen) / max(1, len(seen))
             if share > most:
                 yield _void(
                     run,
                     "Slowed",
-                    f"the {what} was slower than in the block's fastest run by more than {bound} at"
-                    f" {per_cent(share)} of the calls, expected at most {per_cent(most)}: something"
-                    " shares its core, its power or its bus",
+                    f"the {what} was slower than in the block's fastest run by more than"
+                    f" {per_cent(bound / BASIS_POINTS)} at {per_cent(share)} of the calls, expected at"
+                    f" most {per_cent(most)}: something shares its core, its power or its bus",
                 )
 
 
