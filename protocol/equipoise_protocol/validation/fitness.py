@@ -113,8 +113,8 @@ def _slowed(held: Held) -> Iterator[Finding]:
                     run,
                     "Slowed",
                     f"the {what} was slower than in the block's fastest run by more than"
-                    f" {per_cent(bound / BASIS_POINTS)} at {per_cent(share)} of the calls, expected at"
-                    f" most {per_cent(most)}: something shares its core, its power or its bus",
+                    f" {per_cent(bound / BASIS_POINTS)} at {per_cent(share)} of the calls, expected"
+                    f" at most {per_cent(most)}: something shares its core, its power or its bus",
                 )
 
 
