@@ -83,3 +83,13 @@ def test_classes_stand_in_the_order_of_the_spec() -> None:
 def test_a_registration_can_t_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         a_registration().campaign = "other"  # type: ignore[misc]
+
+
+def test_what_is_registered_is_found_by_its_name_and_nothing_else_is() -> None:
+    registration = a_registration()
+    assert registration.comparison_named("gelu").name == "gelu"
+    assert registration.class_named("cpu").name == "cpu"
+    with pytest.raises(LookupError, match="registers no comparison 'gelo'"):
+        registration.comparison_named("gelo")
+    with pytest.raises(LookupError, match="registers no node class 'gpu'"):
+        registration.class_named("gpu")
