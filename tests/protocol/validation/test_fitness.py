@@ -21,7 +21,7 @@ from equipoise_protocol.provenance import Environment, Provenance
 from equipoise_protocol.registration import RegisteredClass
 from equipoise_protocol.spec import NodeClassSpec, Requirements
 from equipoise_protocol.vocabulary import IsaCap, RunStatus
-from validating import findings_on, with_runs
+from validating import findings_on, with_runs, with_shapes
 
 WALL = 2_000_000_000
 
@@ -86,23 +86,17 @@ def test_in_a_short_run_a_tick_or_two_are_rounding() -> None:
     assert findings_on(record) == ()
 
 
+def with_shapes_of(record: BlockRecord, position: int, **change: object) -> BlockRecord:
+    """The record with every timed shape of one run changed."""
+    changed = with_shapes(record, lambda shape: shape.model_copy(update=change))
+    runs = zip(record.runs, changed.runs, strict=True)
+    chosen = tuple(new if new.position == position else old for old, new in runs)
+    return record.model_copy(update={"runs": chosen})
+
+
 def with_probes(*probes: int, position: int) -> BlockRecord:
     """One run's speed probes; the other runs are at full speed."""
-    return with_runs(
-        a_record(),
-        lambda run: (
-            run.model_copy(
-                update={
-                    "shapes": tuple(
-                        shape.model_copy(update={"probe_nanoseconds": probes})
-                        for shape in run.shapes
-                    )
-                }
-            )
-            if run.position == position
-            else run
-        ),
-    )
+    return with_shapes_of(a_record(), position, probe_nanoseconds=probes)
 
 
 @pytest.mark.parametrize(
@@ -136,37 +130,18 @@ def test_a_slow_moment_is_taken(probes: tuple[int, ...]) -> None:
 
 def test_a_block_that_is_slow_throughout_is_even_and_taken() -> None:
     # Its ratios are fair; that its times differ from other blocks' is for the cross-run CV to say.
-    record = with_runs(
-        a_record(),
-        lambda run: run.model_copy(
-            update={
-                "shapes": tuple(
-                    shape.model_copy(update={"probe_nanoseconds": (2 * PROBE,) * 20})
-                    for shape in run.shapes
-                )
-            }
-        ),
+    record = with_shapes(
+        a_record(), lambda shape: shape.model_copy(update={"probe_nanoseconds": (2 * PROBE,) * 20})
     )
     assert findings_on(record) == ()
 
 
 def test_a_run_on_a_slow_memory_bus_voids_the_block() -> None:
-    record = with_runs(
+    cold = with_shapes(
         a_record(),
-        lambda run: run.model_copy(
-            update={
-                "shapes": tuple(
-                    shape.model_copy(
-                        update={
-                            "stream_nanoseconds": (5_000_000 if run.position else 4_000_000,) * 20
-                        }
-                    )
-                    for shape in run.shapes
-                )
-            }
-        ),
-        arm="library",
+        lambda shape: shape.model_copy(update={"stream_nanoseconds": (4_000_000,) * 20}),
     )
+    record = with_shapes_of(cold, 1, stream_nanoseconds=(5_000_000,) * 20)
     found = findings_on(record)
     assert {one.kind for one in found} == {"Slowed"}
     assert all("the memory was slower" in one.message for one in found)
