@@ -22,6 +22,8 @@ from equipoise_protocol.vocabulary import Defect
 # One pilot block that isn't void: p = (0.05 * 2 + 0) / (2 + 1), and at most four attempts.
 VOID = 0.1 / 3
 ATTEMPTS = 1 + VOID + VOID**2 + VOID**3
+QUIET = 0.1 * 2 / 3
+"""Waiting a second of work that a pilot block without any announces: (0.1 * 2 + 0) / (2 + 1)."""
 
 
 def a_pilot(*blocks: PilotBlock) -> Pilot:
@@ -30,24 +32,40 @@ def a_pilot(*blocks: PilotBlock) -> Pilot:
 
 def a_block(wall: float = 9.0, whole: float = 5.0, **change: object) -> PilotBlock:
     logs = ((0.50, 0.52), (0.20, 0.21))
-    given = {"wall_seconds": wall, "whole_seconds": whole, "run_log_seconds": logs}
+    given = {
+        "wall_seconds": wall,
+        "whole_seconds": whole,
+        "waiting_seconds": 0.0,
+        "run_log_seconds": logs,
+    }
     return PilotBlock(**{**given, **change})  # type: ignore[arg-type]
 
 
 def test_a_campaign_takes_its_blocks_its_preparation_its_start_and_its_report() -> None:
     spec = a_spec(design=a_design(blocks=8, selection_blocks=2))
     found = predict(spec, [a_pilot(a_block())], start_seconds=2.0, report_seconds=3.0)
-    block = 5.0 + INTAKE_SECONDS
-    preparation = 9.0 - block
-    expected = 10 * ATTEMPTS * block + preparation + 2.0 + 3.0
+    working = 5.0 + INTAKE_SECONDS
+    preparation = 9.0 - working
+    expected = 10 * ATTEMPTS * (working + QUIET * working) + preparation + 2.0 + 3.0
     assert found.seconds == pytest.approx(expected)
 
 
 def test_a_second_pilot_block_tells_what_the_others_take() -> None:
     pilot = a_pilot(a_block(wall=40.0, whole=35.0), a_block(wall=5.5))
     [one] = predict(a_spec(), [pilot], start_seconds=0.0).questions
-    assert one.block_seconds == 5.5
+    # Two pilot blocks that didn't wait, and the prior's two: (2 * 0.1 * 5.5) / (2 + 2) = 0.275.
+    assert one.block_seconds == pytest.approx(5.5 + 0.275)
     assert one.preparation_seconds == 34.5
+
+
+def test_a_busy_moment_of_the_pilot_is_not_taken_for_the_whole_campaign() -> None:
+    quiet, busy = a_pilot(a_block()), a_pilot(a_block(wall=15.0, whole=11.0, waiting_seconds=6.0))
+    [calm] = predict(a_spec(), [quiet], start_seconds=0.0).questions
+    [slow] = predict(a_spec(), [busy], start_seconds=0.0).questions
+    # The pilot's six seconds count as one block beside the prior's two.
+    assert slow.waiting_seconds - calm.waiting_seconds == pytest.approx(6.0 / 3)
+    assert slow.block_seconds - calm.block_seconds == pytest.approx(6.0 / 3)
+    assert slow.preparation_seconds == pytest.approx(calm.preparation_seconds)
 
 
 def test_void_pilot_blocks_announce_repeats_up_to_the_registered_number_of_attempts() -> None:

@@ -23,7 +23,7 @@ from equipoise_operator.local.prediction import Pilot, PilotBlock
 from equipoise_operator.local.results import NANOSECONDS
 from equipoise_operator.local.runner_process import RunnerCall, Runners
 from equipoise_operator.local.schedule import Question, questions
-from equipoise_protocol.block import PlannedBlock, SealedRecord
+from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
 from equipoise_protocol.exact import exact_log
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.judged import treatment_of
@@ -149,9 +149,15 @@ def _block(
     return PilotBlock(
         wall_seconds=seconds,
         whole_seconds=sealed.record.whole_nanoseconds / NANOSECONDS,
+        waiting_seconds=_waiting_seconds(sealed.record),
         run_log_seconds=logs,
         is_void=check.is_void(findings),
         treatment_refused=any(
             one.severity is Severity.REFUSAL and one.arm == treatment for one in findings
         ),
     )
+
+
+def _waiting_seconds(record: BlockRecord) -> float:
+    held = sum(shape.held_nanoseconds for run in record.runs for shape in run.shapes)
+    return (held + record.waited_nanoseconds) / NANOSECONDS

@@ -32,7 +32,12 @@ USUALLY_VOID = 0.05
 """Share of attempts that are void on a quiet machine, for reasons nobody planned."""
 
 PRIOR_BLOCKS = 2.0
-"""Blocks that `USUALLY_VOID` counts for beside the pilot's own: a few can't rule voids out."""
+"""Blocks that `USUALLY_VOID` and `USUALLY_WAITING` count for beside the pilot's own: a few can
+neither rule out a busy host nor tell how long it stays busy."""
+
+USUALLY_WAITING = 0.1
+"""Seconds that a block waits for a CPU at full speed, for each second that it works: seen in
+campaigns on a host whose other tenants come and go."""
 
 INTAKE_SECONDS = 0.3
 """Of a block outside the runner's own clock: its record written, checked, and taken in."""
@@ -49,6 +54,8 @@ class PilotBlock:
     """From the question to the record, as the campaign will spend it."""
     whole_seconds: float
     """Of the block by the runner's own clock: without the start of a runner."""
+    waiting_seconds: float
+    """Of the block: held back until the CPU ran at full speed."""
     run_log_seconds: tuple[tuple[float, ...], ...]
     """Log of each run's seconds a call, for the honest baseline and the treatment; empty: none."""
     is_void: bool = False
@@ -81,6 +88,8 @@ class QuestionPrediction:
     comparison: str
     node_class: str
     block_seconds: float
+    waiting_seconds: float
+    """Of a block: until the CPU runs at full speed. Depends on the host's other tenants."""
     preparation_seconds: float
     """Spent once, in the first block: a runner's start, compiled kernels, cold files."""
     planned_blocks: int
@@ -172,6 +181,17 @@ def attempts_a_block(spec: CampaignSpec, pilot: Pilot) -> float:
     return math.fsum(share**number for number in range(spec.retries.attempts_per_block))
 
 
+def waiting_seconds_a_block(pilot: Pilot, *, working_seconds: float) -> float:
+    """Seconds that a block will wait for a CPU at full speed. Pure.
+
+    The mean over the pilot's blocks and `PRIOR_BLOCKS` that wait as usual: how busy the host was
+    during one pilot block says little about the minutes of a campaign.
+    """
+    waited = math.fsum(block.waiting_seconds for block in pilot.blocks)
+    usual = USUALLY_WAITING * working_seconds * PRIOR_BLOCKS
+    return (usual + waited) / (PRIOR_BLOCKS + len(pilot.blocks))
+
+
 def warnings(spec: CampaignSpec, prediction: Prediction) -> tuple[str, ...]:
     """What a planner should change before registering: budget and power. Pure."""
     found: list[str] = []
@@ -199,20 +219,27 @@ def warnings(spec: CampaignSpec, prediction: Prediction) -> tuple[str, ...]:
 
 def _question(spec: CampaignSpec, pilot: Pilot) -> QuestionPrediction:
     design = spec.design
-    first, later = pilot.blocks[0], [one.wall_seconds for one in pilot.blocks[1:]]
-    usual = median(later) if later else first.whole_seconds + INTAKE_SECONDS
+    first, later = pilot.blocks[0], pilot.blocks[1:]
+    working = (
+        median(one.wall_seconds - one.waiting_seconds for one in later)
+        if later
+        else first.whole_seconds - first.waiting_seconds + INTAKE_SECONDS
+    )
+    waiting = waiting_seconds_a_block(pilot, working_seconds=working)
+    usual = working + waiting
     planned = design.selection_blocks + design.blocks
     refused = any(block.treatment_refused for block in pilot.blocks)
     measured = min(planned, design.refusals_to_stop) if refused else planned
     drilled = len({drill.block for drill in design.drills if drill.block <= measured})
     expected = measured * attempts_a_block(spec, pilot) + drilled
-    preparation = max(0.0, first.wall_seconds - usual)
+    preparation = max(0.0, first.wall_seconds - first.waiting_seconds - working)
     deviation = deviation_of(pilot.blocks)
     rule = _rule(spec)
     return QuestionPrediction(
         comparison=pilot.comparison,
         node_class=pilot.node_class,
         block_seconds=usual,
+        waiting_seconds=waiting,
         preparation_seconds=preparation,
         planned_blocks=planned,
         expected_blocks=expected,

@@ -139,10 +139,12 @@ def _show(
 
 
 def _breakdown(predicted: Prediction) -> tuple[str, ...]:
-    blocks = sum(one.seconds - one.preparation_seconds for one in predicted.questions)
+    waiting = sum(one.expected_blocks * one.waiting_seconds for one in predicted.questions)
+    blocks = sum(one.seconds - one.preparation_seconds for one in predicted.questions) - waiting
     preparation = sum(one.preparation_seconds for one in predicted.questions)
     parts = (
         ("blocks, with repeats and drills", blocks),
+        ("waiting for a CPU at full speed", waiting),
         ("starting runners, compiling", preparation),
         ("starting this program", predicted.start_seconds),
         ("judging and reporting", predicted.report_seconds),
@@ -211,6 +213,7 @@ def _question_json(one: QuestionPrediction) -> dict[str, object]:
         "comparison": one.comparison,
         "nodeClass": one.node_class,
         "blockSeconds": one.block_seconds,
+        "waitingSeconds": one.waiting_seconds,
         "preparationSeconds": one.preparation_seconds,
         "expectedBlocks": one.expected_blocks,
         "seconds": one.seconds,
