@@ -129,7 +129,7 @@ def honest() -> Honest:
     """The control. Its blocks differ by up to 0.8 %, so that no variance is zero."""
     registration = a_registration()
     plans = tuple(
-        a_planned_block(registration, block=key.block) for key in block_keys(registration)
+        a_planned_block(registration, block=key.block) for key in block_keys(registration.spec)
     )
     keys = tuple(a_record_key(plan, registration) for plan in plans)
     sealed = tuple(

@@ -168,7 +168,7 @@ def two_class_campaign() -> tuple[Step, ...]:
     registration = two_class_registration()
     plans = [
         a_planned_block(registration, block=key.block, node_class=key.node_class)
-        for key in block_keys(registration)
+        for key in block_keys(registration.spec)
     ]
     measured = [
         step

@@ -159,7 +159,7 @@ def told(story: Story) -> MemoryLedger:
     ledger = MemoryLedger()
     ledger.append(EntryKind.REGISTRATION, story.registration)
     taken: list[AdmittedRecord] = []
-    for key in block_keys(story.registration):
+    for key in block_keys(story.registration.spec):
         is_struck = key.block in story.void_blocks
         for attempt in range(1, 2 + (story.attempts if is_struck else 0)):
             planned = a_planned_block(

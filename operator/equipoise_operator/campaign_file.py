@@ -13,11 +13,10 @@ from typing import Final, TypeGuard
 
 from pydantic import TypeAdapter, ValidationError
 
-from equipoise_operator import campaign_yaml
+from equipoise_operator import campaign_yaml, sources
 from equipoise_operator.campaign_faults import FaultyFileError, LocatedFault
 from equipoise_operator.campaign_yaml import Documents, YamlFaultyError
 from equipoise_operator.errors import UsageError
-from equipoise_operator.local import sources
 from equipoise_protocol import lint
 from equipoise_protocol.lint import CampaignFile
 from equipoise_protocol.lint_fault import Fault

@@ -21,6 +21,7 @@ from equipoise_protocol.block import (
 )
 from equipoise_protocol.canonical import canonical_bytes
 from equipoise_protocol.registration import Registration, registration_digest
+from equipoise_protocol.spec import CampaignSpec
 from equipoise_protocol.vocabulary import Phase
 
 
@@ -33,19 +34,18 @@ class BlockKey:
     node_class: str
 
 
-def block_keys(registration: Registration) -> tuple[BlockKey, ...]:
+def block_keys(spec: CampaignSpec) -> tuple[BlockKey, ...]:
     """Every block of the campaign in the order in which one machine measures them.
 
     Block by block across comparisons and classes, so that slow drift of a machine meets all of them
     alike.
     """
-    design = registration.spec.design
-    total = design.selection_blocks + design.blocks
+    total = spec.design.selection_blocks + spec.design.blocks
     return tuple(
         BlockKey(block=block, comparison=comparison.name, node_class=name)
         for block in range(1, total + 1)
-        for comparison in registration.spec.comparisons
-        for name in registration.spec.node_classes
+        for comparison in spec.comparisons
+        for name in spec.node_classes
     )
 
 

@@ -77,7 +77,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
                 " set to the old registration's digest."
             ),
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_operator.local.opening",),
+            checked_by=("equipoise_operator.validating.freezing",),
         ),
         "R03": Rule(
             title="One protocol from registration to verdict",

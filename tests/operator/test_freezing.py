@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import a_design, a_registered_class, a_registration, a_spec
-from equipoise_operator.local.freezing import MOST_DIFFERENCES, differences, listed
+from equipoise_operator.validating.freezing import MOST_DIFFERENCES, differences, listed
 from equipoise_protocol.provenance import Environment
 
 

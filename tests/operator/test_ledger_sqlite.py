@@ -27,7 +27,7 @@ from equipoise_operator.stores.ledger_sqlite import SqliteLedger, known_protocol
 from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_bytes
 from equipoise_protocol.ledger import chain
-from equipoise_protocol.ledger.bodies import Ending, Validity, plan_of
+from equipoise_protocol.ledger.bodies import Ending, LostCause, Validity, plan_of
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import registration_digest
 from equipoise_protocol.spec import Retries
@@ -156,7 +156,11 @@ def test_a_lost_attempt_does_not_use_up_a_registered_one(tmp_path: Path) -> None
         for attempt in (1, 2, 3):
             planned = a_planned_block(once, attempt=attempt)
             ledger.plan(planned)
-            ledger.lose(planned.identity, "The runner failed with exit code 3.")
+            ledger.lose(
+                planned.identity,
+                "The runner failed with exit code 3.",
+                cause=LostCause.RUNNER_FAILED,
+            )
         assert count(ledger, EntryKind.PLAN) == 3
 
 
@@ -167,7 +171,7 @@ def test_an_attempt_on_record_cannot_be_called_lost(tmp_path: Path) -> None:
         ledger.plan(planned)
         ledger.ingest(sealed_answer(planned, REGISTRATION), ())
         with pytest.raises(RefusedError, match=r"^R10: "):
-            ledger.lose(planned.identity, "It was slow.")
+            ledger.lose(planned.identity, "It was slow.", cause=LostCause.RUNNER_FAILED)
 
 
 # Ingest.

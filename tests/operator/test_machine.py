@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from equipoise_operator.campaign.capability import Capability, registered_class
 from equipoise_operator.errors import UsageError
-from equipoise_operator.local.machine import Capability, read_capability, registered_class
+from equipoise_operator.local.machine import read_capability
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.spec import Metadata, NodeClass, NodeClassSpec, Requirements
 from equipoise_protocol.vocabulary import IsaCap

@@ -12,14 +12,14 @@ from builders import (
     a_registration,
     a_spec,
 )
+from equipoise_operator.campaign.progress import Progress, duration, progress
+from equipoise_operator.campaign.schedule import Attempt, LedgerState, Outcome, Question
 from equipoise_operator.commands.work.display import Lines, attempt_line, gravest
 from equipoise_operator.local.observer import Measured
-from equipoise_operator.local.progress import Progress, duration, progress
-from equipoise_operator.local.schedule import Attempt, LedgerState, Outcome, Question
 from equipoise_protocol.plan import BlockKey
 from ledger_builders import a_refusal, a_void_finding
 
-REGISTRATION = a_registration(a_spec(design=a_design(blocks=6, selection_blocks=2)))
+SPEC = a_spec(design=a_design(blocks=6, selection_blocks=2))
 GELU = Question(COMPARISON, NODE_CLASS)
 
 
@@ -33,26 +33,22 @@ def state(*outcomes: Outcome) -> LedgerState:
 
 
 def test_nothing_is_known_of_the_time_before_the_first_block() -> None:
-    assert progress(REGISTRATION, LedgerState(), block_seconds={}) == Progress(0, 8, 0, None)
+    assert progress(SPEC, LedgerState(), block_seconds={}) == Progress(0, 8, 0, None)
 
 
 def test_time_left_is_the_usual_block_times_the_blocks_owed() -> None:
-    found = progress(
-        REGISTRATION, state(Outcome.VALID, Outcome.VALID), block_seconds={GELU: [8.0, 10.0]}
-    )
+    found = progress(SPEC, state(Outcome.VALID, Outcome.VALID), block_seconds={GELU: [8.0, 10.0]})
     assert found == Progress(2, 8, 0, 6 * 9.0)
 
 
 def test_void_attempts_make_the_rest_longer_too() -> None:
-    found = progress(
-        REGISTRATION, state(Outcome.VALID, Outcome.VOID), block_seconds={GELU: [10.0, 10.0]}
-    )
+    found = progress(SPEC, state(Outcome.VALID, Outcome.VOID), block_seconds={GELU: [10.0, 10.0]})
     assert (found.done, found.void) == (1, 1)
     assert found.seconds_left == pytest.approx(2 * 7 * 10.0)
 
 
 def test_the_block_under_way_is_no_void_one() -> None:
-    found = progress(REGISTRATION, state(Outcome.VALID, Outcome.OPEN), block_seconds={})
+    found = progress(SPEC, state(Outcome.VALID, Outcome.OPEN), block_seconds={})
     assert (found.done, found.void) == (1, 0)
 
 
@@ -71,7 +67,7 @@ def test_durations_read_as_people_say_them(seconds: float, expected: str) -> Non
 
 
 def a_measured(outcome: Outcome = Outcome.VALID, note: str = "") -> Measured:
-    return Measured(a_planned_block(REGISTRATION), outcome, (), 9.6, note=note)
+    return Measured(a_planned_block(a_registration(SPEC)), outcome, (), 9.6, note=note)
 
 
 def test_a_line_names_block_outcome_and_time_left() -> None:

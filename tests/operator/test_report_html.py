@@ -16,7 +16,7 @@ from statistics import median
 import pytest
 
 from builders import TREATMENT
-from equipoise_operator.local.results import verdicts_of
+from equipoise_operator.campaign.results import verdicts_of
 from equipoise_operator.report import html
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.block import BlockRecord

@@ -27,8 +27,8 @@ import pytest
 
 from campaign_files import Change, Document, a_campaign_file
 from equipoise_operator import cli, generate
+from equipoise_operator.campaign import results
 from equipoise_operator.exit_codes import ExitCode
-from equipoise_operator.local import results
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_protocol.registration import registration_digest

@@ -11,11 +11,9 @@ from builders import (
     NODE_CLASS,
     a_comparison,
     a_design,
-    a_registered_class,
-    a_registration,
     a_spec,
 )
-from equipoise_operator.local.schedule import (
+from equipoise_operator.campaign.schedule import (
     Action,
     Attempt,
     Ending,
@@ -26,24 +24,24 @@ from equipoise_operator.local.schedule import (
     Question,
     TakeLook,
     TakenLook,
+    Wait,
     looks_taken,
     next_action,
     owed_keys,
+    startable_blocks,
 )
 from equipoise_protocol.plan import BlockKey, block_keys
-from equipoise_protocol.registration import Registration
-from equipoise_protocol.spec import Retries
+from equipoise_protocol.spec import CampaignSpec, Retries
 
-V, X, R, L = Outcome.VALID, Outcome.VOID, Outcome.REJECTED, Outcome.LOST
+V, X, R = Outcome.VALID, Outcome.VOID, Outcome.REJECTED
+L, I, O = Outcome.LOST, Outcome.INTERRUPTED, Outcome.OPEN  # noqa: E741 - a table of attempts
 GELU = Question(COMPARISON, NODE_CLASS)
 
 # Two selection blocks, six estimation blocks, two looks (after estimation blocks 3 and 6, which are
 # blocks 5 and 8), at most three attempts a block.
-TWO_LOOKS = a_registration(
-    a_spec(
-        design=a_design(blocks=6, selection_blocks=2, looks=2),
-        retries=Retries(attempts_per_block=3),
-    )
+TWO_LOOKS = a_spec(
+    design=a_design(blocks=6, selection_blocks=2, looks=2),
+    retries=Retries(attempts_per_block=3),
 )
 
 
@@ -72,14 +70,19 @@ CASES: list[tuple[str, LedgerState, Action]] = [
     ("a rejected record is measured again", LedgerState(attempts((V,), (R,))), block(2, 2)),
     ("a lost attempt is followed by one of its own", LedgerState(attempts((L,))), block(1, 2)),
     (
-        "an attempt that never ended is followed by one of its own",
-        LedgerState(attempts((Outcome.OPEN,))),
-        block(1, 2),
+        "a block under way is left to whoever measures it",
+        LedgerState(attempts((O,))),
+        block(2, 1),
     ),
     (
-        "lost attempts don't use up the registered number",
-        LedgerState(attempts((L, L, L, L, X, X))),
+        "interrupted attempts don't use up the registered number",
+        LedgerState(attempts((I, I, I, I, X, X))),
         block(1, 7),
+    ),
+    (
+        "lost attempts do: what fails for ever is not tried for ever",
+        LedgerState(attempts((L, I, L, X))),
+        block(2, 1),
     ),
     (
         "a block that is out of attempts is given up",
@@ -122,6 +125,11 @@ CASES: list[tuple[str, LedgerState, Action]] = [
         Finish(Ending.COMPLETE),
     ),
     (
+        "where all that is owed is under way, there is nothing to do but wait",
+        LedgerState(attempts(*[(V,)] * 7, (X, O)), (look(1, final=False),)),
+        Wait(),
+    ),
+    (
         "a refused treatment is looked at, at once",
         LedgerState(attempts((V,), (V,)), stopped=frozenset({GELU})),
         TakeLook(1),
@@ -153,54 +161,78 @@ def test_an_aborted_campaign_measures_nothing_more() -> None:
     assert action == Finish(Ending.ABORTED)
 
 
-def two_questions() -> Registration:
-    spec = a_spec(
+@pytest.mark.parametrize(("abort", "seconds_left"), [(True, 1.0), (False, 0.0)])
+def test_a_campaign_does_not_end_while_a_block_is_under_way(
+    *, abort: bool, seconds_left: float
+) -> None:
+    state = LedgerState(attempts((V,), (O,)))
+    assert next_action(TWO_LOOKS, state, seconds_left=seconds_left, abort=abort) == Wait()
+
+
+def test_a_block_of_an_ended_comparison_holds_up_the_end_until_it_has_ended_too() -> None:
+    looks = (look(1, final=True),)
+    assert (
+        next_action(TWO_LOOKS, LedgerState(attempts(*VALID_TO_5, (O,)), looks), seconds_left=1.0)
+        == Wait()
+    )
+
+
+def test_several_machines_start_each_another_block() -> None:
+    state = LedgerState(attempts((V,), (O,), (X,), (X, O)))
+    assert startable_blocks(TWO_LOOKS, state) == (
+        block(3, 2),
+        block(5, 1),
+        block(6, 1),
+        block(7, 1),
+        block(8, 1),
+    )
+
+
+def two_questions() -> CampaignSpec:
+    return a_spec(
         comparisons=(a_comparison(name="first"), a_comparison(name="second")),
         node_classes=("narrow", "wide"),
         design=a_design(blocks=8, selection_blocks=0),
     )
-    return a_registration(spec, classes=(a_registered_class("narrow"), a_registered_class("wide")))
 
 
 def test_blocks_go_around_comparisons_and_classes_in_the_registered_order() -> None:
-    registration = two_questions()
-    assert owed_keys(registration, LedgerState()) == block_keys(registration)
-    first_round = [(key.comparison, key.node_class) for key in block_keys(registration)[:4]]
+    spec = two_questions()
+    assert owed_keys(spec, LedgerState()) == block_keys(spec)
+    first_round = [(key.comparison, key.node_class) for key in block_keys(spec)[:4]]
     assert first_round == list(product(("first", "second"), ("narrow", "wide")))
 
 
 def test_a_refused_question_is_measured_no_further_and_waits_for_the_look_of_all() -> None:
-    registration = two_questions()
+    spec = two_questions()
     refused = Question("first", "narrow")
     state = LedgerState(attempts((V,), question=refused), stopped=frozenset({refused}))
-    owed = owed_keys(registration, state)
+    owed = owed_keys(spec, state)
     assert all(Question(key.comparison, key.node_class) != refused for key in owed)
-    assert isinstance(next_action(registration, state, seconds_left=1.0), MeasureBlock)
+    assert isinstance(next_action(spec, state, seconds_left=1.0), MeasureBlock)
 
 
 def test_a_look_is_due_only_when_every_question_has_its_blocks() -> None:
-    registration = two_questions()
+    spec = two_questions()
     questions = [Question(*pair) for pair in product(("first", "second"), ("narrow", "wide"))]
     everything = [one for asked in questions for one in attempts(*[(V,)] * 8, question=asked)]
     without_last = LedgerState(tuple(everything[:-1]))
-    assert next_action(registration, without_last, seconds_left=1.0) == MeasureBlock(
+    assert next_action(spec, without_last, seconds_left=1.0) == MeasureBlock(
         BlockKey(8, "second", "wide"), 1
     )
-    assert next_action(registration, LedgerState(tuple(everything)), seconds_left=1.0) == TakeLook(
-        1
-    )
+    assert next_action(spec, LedgerState(tuple(everything)), seconds_left=1.0) == TakeLook(1)
 
 
 def test_a_look_that_was_written_down_by_half_is_taken_again() -> None:
-    registration = two_questions()
+    spec = two_questions()
     questions = [Question(*pair) for pair in product(("first", "second"), ("narrow", "wide"))]
     everything = tuple(one for asked in questions for one in attempts(*[(V,)] * 8, question=asked))
     half = tuple(TakenLook(asked, 1, final=True) for asked in questions[:2])
     state = LedgerState(everything, half)
-    assert looks_taken(registration, state) == 0
-    assert next_action(registration, state, seconds_left=1.0) == TakeLook(1)
+    assert looks_taken(spec, state) == 0
+    assert next_action(spec, state, seconds_left=1.0) == TakeLook(1)
     whole = LedgerState(everything, tuple(TakenLook(asked, 1, final=True) for asked in questions))
-    assert next_action(registration, whole, seconds_left=1.0) == Finish(Ending.COMPLETE)
+    assert next_action(spec, whole, seconds_left=1.0) == Finish(Ending.COMPLETE)
 
 
 def test_a_block_interrupted_a_hundred_times_is_given_up() -> None:
@@ -209,11 +241,11 @@ def test_a_block_interrupted_a_hundred_times_is_given_up() -> None:
 
 
 def test_following_the_schedule_always_ends() -> None:
-    registration = two_questions()
+    spec = two_questions()
     state = LedgerState()
     outcomes = iter([V, X, V, R, V, L] * 1_000)
     for _ in range(1_000):
-        action = next_action(registration, state, seconds_left=1.0)
+        action = next_action(spec, state, seconds_left=1.0)
         match action:
             case MeasureBlock(key, attempt):
                 done = Attempt(key, attempt, next(outcomes))

@@ -9,7 +9,7 @@ import pytest
 
 from builders import PROBLEM
 from campaign_files import a_campaign_document
-from equipoise_operator.local import sources
+from equipoise_operator import sources
 from equipoise_operator.stores.artefacts import ArtefactFolder
 
 CONFIG_MAPS = {

@@ -68,7 +68,7 @@ def test_an_order_is_a_mirror_image_of_itself_with_each_arm_twice(draw: bytes, a
 
 def test_blocks_are_planned_block_by_block_across_comparisons_and_classes() -> None:
     registration = a_registration(a_spec(node_classes=("cpu", "other")))
-    keys = block_keys(registration)
+    keys = block_keys(registration.spec)
     assert len(keys) == 2 * 8
     assert [key.block for key in keys] == [number for number in range(1, 9) for _ in range(2)]
     assert phase_of(registration, 2) is Phase.SELECTION
@@ -90,7 +90,7 @@ def test_no_two_attempts_blocks_or_purposes_share_a_value() -> None:
     drawn = [
         derive(SECRET, purpose, registration, key=key, attempt=attempt)
         for purpose in ("seed", "nonce", "order", "record-key")
-        for key in block_keys(registration)
+        for key in block_keys(registration.spec)
         for attempt in (1, 2, 3)
     ]
     assert len(set(drawn)) == len(drawn)

@@ -1,1 +1,1 @@
-"""A campaign on this machine: sources, freezing, schedule, blocks, ledger, verdicts."""
+"""A campaign on this machine: its folder, its runner processes, and the loop over its blocks."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from equipoise_operator.local.progress import Progress
-from equipoise_operator.local.schedule import Outcome
+from equipoise_operator.campaign.progress import Progress
+from equipoise_operator.campaign.schedule import Outcome
 from equipoise_protocol.block import PlannedBlock
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.registration import Registration

@@ -8,33 +8,22 @@ R08).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from equipoise_operator import protocol_digest
 from equipoise_operator.campaign_file import LoadedCampaign
 from equipoise_operator.errors import OperatorError, UsageError
 from equipoise_operator.local.folder import CampaignFolder, sync_folder, write_atomically
-from equipoise_operator.local.freezing import differences, frozen, listed
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.validating.freezing import differences, frozen, listed
+from equipoise_operator.validating.open_campaign import OpenCampaign
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment
 
 SECRET_LENGTH = 64
 """32 bytes in hexadecimal."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCampaign:
-    """A registered campaign with what measuring it takes."""
-
-    data: ReportData
-    """What the ledger held when it was opened."""
-    contents: Mapping[tuple[str, str], str]
-    secret: str | None
-    """None once it was revealed: the campaign is over."""
 
 
 def open_campaign(
@@ -61,7 +50,8 @@ def open_campaign(
             )
         return _registered(loaded, folder, ledger, utc_now=utc_now, amended=existing)
     _refuse_differences(loaded, folder, existing)
-    return OpenCampaign(existing, loaded.contents, _secret(folder, existing))
+    secret = None if existing.secret is not None else _needed_secret(folder, existing)
+    return OpenCampaign(ledger, existing, contents=loaded.contents, secret=secret)
 
 
 def _existing(ledger: SqliteLedger) -> ReportData | None:
@@ -85,7 +75,7 @@ def _registered(
     write_atomically(folder.secret, secret.encode(), mode=0o600)
     write_atomically(folder.campaign, loaded.content)
     ledger.register(registration, dict(loaded.contents))
-    return OpenCampaign(gather(ledger), loaded.contents, secret)
+    return OpenCampaign(ledger, gather(ledger), contents=loaded.contents, secret=secret)
 
 
 def _refuse_differences(
@@ -106,17 +96,15 @@ def _refuse_differences(
 
 def _frozen(loaded: LoadedCampaign, *, secret: str, registered_at: str) -> Registration:
     protocol = protocol_digest.identity()
+    capability = read_capability()
     return frozen(
-        loaded,
-        read_capability(),
+        loaded.parsed,
+        loaded.contents,
+        capability_of=lambda _: capability,
         protocol=(protocol.version, protocol.digest),
         secret=secret,
         registered_at=registered_at,
     )
-
-
-def _secret(folder: CampaignFolder, data: ReportData) -> str | None:
-    return None if data.secret is not None else _needed_secret(folder, data)
 
 
 def _needed_secret(folder: CampaignFolder, data: ReportData) -> str:

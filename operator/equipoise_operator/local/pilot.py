@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise_operator import protocol_digest
+from equipoise_operator.campaign.results import NANOSECONDS
+from equipoise_operator.campaign.schedule import Question, questions
 from equipoise_operator.campaign_file import LoadedCampaign
 from equipoise_operator.local import runner_process
-from equipoise_operator.local.freezing import frozen
-from equipoise_operator.local.intake import Frozen, record_name
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.local.prediction import Pilot, PilotBlock
-from equipoise_operator.local.results import NANOSECONDS
 from equipoise_operator.local.runner_process import RunnerCall, Runners
-from equipoise_operator.local.schedule import Question, questions
+from equipoise_operator.validating.freezing import frozen
+from equipoise_operator.validating.intake import Frozen, record_name
 from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
 from equipoise_protocol.exact import exact_log
 from equipoise_protocol.finding import Finding
@@ -67,9 +67,11 @@ def run(loaded: LoadedCampaign, *, blocks: int, on_question: OnQuestion) -> tupl
     """
     protocol = protocol_digest.identity()
     secret = secrets.token_hex(32)
+    capability = read_capability()
     registration = frozen(
-        loaded,
-        read_capability(),
+        loaded.parsed,
+        loaded.contents,
+        capability_of=lambda _: capability,
         protocol=(protocol.version, protocol.digest),
         secret=secret,
         registered_at=NOT_REGISTERED,
@@ -82,7 +84,7 @@ def run(loaded: LoadedCampaign, *, blocks: int, on_question: OnQuestion) -> tupl
         folder = Path(name)
         with Runners(folder / "cache") as runners:
             bench = _Bench(plan, runners, folder, on_question)
-            return tuple(bench.pilot(one, blocks=blocks) for one in questions(registration))
+            return tuple(bench.pilot(one, blocks=blocks) for one in questions(registration.spec))
 
 
 class _Bench:

@@ -34,7 +34,7 @@ from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import digest, digest_of_bytes
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger import bodies
-from equipoise_protocol.ledger.bodies import BlockPlan, Ending, Rejection, SecretReveal
+from equipoise_protocol.ledger.bodies import BlockPlan, Ending, LostCause, Rejection, SecretReveal
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment, registration_digest
 from equipoise_protocol.validation import check
@@ -149,8 +149,8 @@ class SqliteLedger(LedgerReader):
                 )
             self._append(EntryKind.PLAN, body)
 
-    def lose(self, identity: BlockIdentity, reason: str) -> None:
-        """Records that a planned attempt has left no record: the runner failed or was interrupted.
+    def lose(self, identity: BlockIdentity, reason: str, *, cause: LostCause) -> None:
+        """Records that a planned attempt has left no record, and why.
 
         Raises:
             RefusedError: no such attempt is planned, or it has a record.
@@ -163,6 +163,7 @@ class SqliteLedger(LedgerReader):
                 object_digest=None,
                 rule="R10",
                 reason=reason[:REASON_LENGTH],
+                cause=cause,
             ),
         )
 
@@ -286,7 +287,12 @@ def known_protocols() -> dict[str, str]:
 
 def _lost(plan: BlockPlan, reason: str) -> Rejection:
     return Rejection(
-        claimed=plan.identity, ending=Ending.LOST, object_digest=None, rule="R10", reason=reason
+        claimed=plan.identity,
+        ending=Ending.LOST,
+        object_digest=None,
+        rule="R10",
+        reason=reason,
+        cause=LostCause.INTERRUPTED,
     )
 
 

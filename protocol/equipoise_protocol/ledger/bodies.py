@@ -60,6 +60,37 @@ class Ending(StrEnum):
     """No record came: the runner failed or was interrupted."""
 
 
+class LostCause(StrEnum):
+    """Why no record came of an attempt: a fault of the infrastructure, or somebody's wish."""
+
+    INTERRUPTED = "Interrupted"
+    """The program that measured it was ended."""
+    ABORTED = "Aborted"
+    """The campaign was aborted or deleted while it was under way."""
+    EVICTED = "Evicted"
+    """The node was short of something, and its kubelet evicted the pod."""
+    PREEMPTED = "Preempted"
+    """The scheduler gave the place to a pod of higher priority."""
+    DRAINED = "Drained"
+    """The pod was evicted through the API, as `kubectl drain` does, or by a taint."""
+    NODE_LOST = "NodeLost"
+    """The node went away or stopped answering."""
+    OUT_OF_MEMORY = "OutOfMemory"
+    """A container exceeded its memory and was killed as a whole."""
+    IMAGE_UNAVAILABLE = "ImageUnavailable"
+    """An image could not be pulled or started."""
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """The attempt took longer than its deadline."""
+    DELETED = "Deleted"
+    """Somebody deleted the pod or its Job."""
+    UNSCHEDULABLE = "Unschedulable"
+    """No node of the class took the pod in time."""
+    RESULT_MISSING = "ResultMissing"
+    """The pod says that it ended well, and no record is there."""
+    RUNNER_FAILED = "RunnerFailed"
+    """The runner ended with an error of its own."""
+
+
 class Rejection(Model):
     """Why something was not admitted: nothing of it counts, and it isn't dropped silently (R10)."""
 
@@ -69,6 +100,8 @@ class Rejection(Model):
     ending: Ending
     object_digest: Digest | None
     """Of the sealed record that was refused; None where none came. The artefact folder keeps it."""
+    cause: LostCause | None = None
+    """Why no record came; only for Lost, and absent in entries of before causes were told apart."""
     rule: Annotated[str, Field(pattern=r"^R(0[1-9]|[12][0-9]|3[0-5])$")]
     """The rule that it broke."""
     reason: Annotated[str, Field(min_length=1, max_length=2_000)]

@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from equipoise_operator import campaign_file, protocol_digest
-from equipoise_operator.local.freezing import frozen
-from equipoise_operator.local.intake import Frozen, record_name
+from equipoise_operator.validating.freezing import frozen
+from equipoise_operator.validating.intake import Frozen, record_name
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.local.runner_process import RunnerCall, Runners
 from equipoise_protocol import readout
@@ -71,9 +71,11 @@ class Instrument:
         """Freeze `file` with as many blocks; records and plans of it go to `folder`."""
         loaded = campaign_file.load(file, read_artefact=_no_artefact)
         protocol, secret = protocol_digest.identity(), secrets.token_hex(32)
+        capability = read_capability()
         registration = frozen(
-            loaded,
-            read_capability(),
+            loaded.parsed,
+            loaded.contents,
+            capability_of=lambda _: capability,
             protocol=(protocol.version, protocol.digest),
             secret=secret,
             registered_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -16,10 +16,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from equipoise_operator.campaign.progress import Progress, duration
+from equipoise_operator.campaign.schedule import Outcome
 from equipoise_operator.commands import terminal
 from equipoise_operator.local.observer import Measured, Observer, Silent
-from equipoise_operator.local.progress import Progress, duration
-from equipoise_operator.local.schedule import Outcome
 from equipoise_protocol.block import PlannedBlock
 from equipoise_protocol.finding import Finding
 from equipoise_protocol.registration import Registration
@@ -88,6 +88,7 @@ _WORDS = {
     Outcome.VOID: "void",
     Outcome.REJECTED: "rejected",
     Outcome.LOST: "lost",
+    Outcome.INTERRUPTED: "interrupted",
     Outcome.OPEN: "open",
 }
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from equipoise_operator.campaign.progress import duration
+from equipoise_operator.campaign.schedule import Question
 from equipoise_operator.commands import terminal
 from equipoise_operator.commands.terminal import Output
 from equipoise_operator.commands.work import campaigns
@@ -18,8 +20,6 @@ from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.local import interrupts, pilot, prediction, runner_process
 from equipoise_operator.local.pilot import PilotResult
 from equipoise_operator.local.prediction import Prediction, QuestionPrediction
-from equipoise_operator.local.progress import duration
-from equipoise_operator.local.schedule import Question
 from equipoise_protocol.permutation import smallest_reachable_p
 from equipoise_protocol.spec import CampaignSpec
 

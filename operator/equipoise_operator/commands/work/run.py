@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from equipoise_operator.campaign.schedule import Ending
 from equipoise_operator.commands import terminal
 from equipoise_operator.commands.terminal import Output
 from equipoise_operator.commands.work import campaigns, reports
@@ -12,7 +13,6 @@ from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.local import executor, interrupts, runner_process
 from equipoise_operator.local.executor import Finished
 from equipoise_operator.local.folder import CampaignFolder
-from equipoise_operator.local.schedule import Ending
 from equipoise_protocol.verdict import Ratio, Verdict
 
 _ENDINGS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from equipoise_operator.campaign import results, schedule
+from equipoise_operator.campaign.schedule import LedgerState, Outcome, Question
 from equipoise_operator.commands import terminal
 from equipoise_operator.commands.terminal import Output
 from equipoise_operator.commands.work.run import ratio_text
-from equipoise_operator.local import results, schedule
 from equipoise_operator.local.folder import existing
-from equipoise_operator.local.schedule import LedgerState, Outcome, Question
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 
@@ -68,7 +68,7 @@ def status_rows(data: ReportData) -> list[dict[str, object]]:
                 "measured": _count(state, question, Outcome.VALID),
                 "planned": design.selection_blocks + design.blocks,
                 "void": _count(state, question, Outcome.VOID, Outcome.REJECTED),
-                "lost": _count(state, question, Outcome.LOST),
+                "lost": _count(state, question, Outcome.LOST, Outcome.INTERRUPTED),
                 "stopped": question in state.stopped,
                 "look": verdict.look if verdict is not None else 0,
                 "final": schedule.has_ended(state, question),

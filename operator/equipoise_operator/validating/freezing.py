@@ -1,47 +1,49 @@
-"""A loaded campaign frozen on this machine, and how it differs from one frozen before.
+"""A campaign frozen for the machines that measure it, and how it differs from one frozen before.
 
-Called by `opening` and by the pilot. Pure, apart from the machine's capability, which comes in.
+Called by whoever registers a campaign, and by the pilot. Pure: what the machines can do comes in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from equipoise_operator.campaign_file import LoadedCampaign
+from equipoise_operator.campaign.capability import Capability, registered_class
 from equipoise_operator.errors import UsageError
-from equipoise_operator.local.machine import Capability, registered_class
+from equipoise_protocol.lint import CampaignFile
 from equipoise_protocol.registration import RegisteredClass, Registration, freeze
 
 MOST_DIFFERENCES = 12
 """Listed in a message; the rest is counted."""
 
 
-def frozen(
-    loaded: LoadedCampaign,
-    capability: Capability,
+def frozen(  # noqa: PLR0913 - everything that is frozen, each by its name
+    parsed: CampaignFile,
+    contents: Mapping[tuple[str, str], str],
     *,
+    capability_of: Callable[[str], Capability],
     protocol: tuple[str, str],
     secret: str,
     registered_at: str,
 ) -> Registration:
-    """The registration of a campaign on a machine.
+    """The registration of a campaign on the machines that will measure it.
 
     Args:
-        loaded: the campaign with its sources.
-        capability: what the machine can do; decides about fallbacks.
+        parsed: the campaign and its node classes.
+        contents: text of each source by (comparison, arm or empty for the problem).
+        capability_of: what the machines of a class can do, by its name; decides about fallbacks.
         protocol: version and digest of the installed protocol.
         secret: 32 bytes in hexadecimal.
         registered_at: UTC, RFC 3339.
 
     Raises:
-        UsageError: the machine is not of every class, and a class has no fallback; names them all.
+        UsageError: a machine is not of its class, which has no fallback; names them all.
     """
-    campaign = loaded.parsed.campaign
+    campaign = parsed.campaign
     return freeze(
         campaign.metadata.name,
         campaign.spec,
-        classes=_classes(loaded, capability),
-        contents=dict(loaded.contents),
+        classes=_classes(parsed, capability_of),
+        contents=dict(contents),
         protocol=protocol,
         secret=secret,
         registered_at=registered_at,
@@ -49,7 +51,7 @@ def frozen(
 
 
 def differences(registered: Registration, wanted: Registration) -> tuple[str, ...]:
-    """Where two registrations differ, as `path: registered X, now Y`. Pure.
+    """Where two registrations differ, as `path: registered X, now Y` (R02). Pure.
 
     Time and secret are left out: they are drawn anew whenever a campaign is frozen.
     """
@@ -72,13 +74,15 @@ def listed(found: tuple[str, ...]) -> str:
     return f"{shown}; and {more} more" if more > 0 else shown
 
 
-def _classes(loaded: LoadedCampaign, capability: Capability) -> tuple[RegisteredClass, ...]:
-    by_name = {one.metadata.name: one for one in loaded.parsed.node_classes}
+def _classes(
+    parsed: CampaignFile, capability_of: Callable[[str], Capability]
+) -> tuple[RegisteredClass, ...]:
+    by_name = {one.metadata.name: one for one in parsed.node_classes}
     classes: list[RegisteredClass] = []
     unmet: list[str] = []
-    for name in loaded.parsed.campaign.spec.node_classes:
+    for name in parsed.campaign.spec.node_classes:
         try:
-            classes.append(registered_class(by_name[name], capability))
+            classes.append(registered_class(by_name[name], capability_of(name)))
         except UsageError as error:
             unmet.append(str(error))
     if unmet:

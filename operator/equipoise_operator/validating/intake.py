@@ -1,19 +1,18 @@
-"""A sealed record on disk taken into the ledger: parsed, checked, ingested, its file removed.
+"""A sealed record, as bytes that somebody delivered, checked and taken into the ledger.
 
-Called by the executor, right after a block and once more at the start for what a killed run left.
-It judges by `validation.check` alone, and takes nothing in twice.
+Called by `open_campaign.OpenCampaign`, right after a block and for what a killed program left. It
+judges by `validation.check` alone, and takes nothing in twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise_operator.local.results import NANOSECONDS, key_of
-from equipoise_operator.local.schedule import Outcome
+from equipoise_operator.campaign.results import NANOSECONDS, key_of
+from equipoise_operator.campaign.schedule import Outcome
 from equipoise_operator.stores.ledger_sqlite import SqliteLedger
 from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_protocol import plan
@@ -75,26 +74,23 @@ def record_name(identity: BlockIdentity) -> str:
 
 
 def take_in(
-    path: Path, frozen: Frozen, ledger: SqliteLedger, *, judged: tuple[JudgedRecord, ...] = ()
+    content: bytes, frozen: Frozen, ledger: SqliteLedger, *, judged: tuple[JudgedRecord, ...] = ()
 ) -> Taken | None:
-    """Takes a record into the ledger and removes its file.
+    """Takes a record into the ledger.
 
     Args:
-        path: of the sealed record.
+        content: of the sealed record, as it was delivered.
         frozen: what it is checked against.
         ledger: that takes it.
         judged: the records that the ledger holds already, in its order.
 
     Returns:
-        What became of it; None for a file that is no sealed record of this campaign: it is set
-        aside under another name.
+        What became of it; None for what is no sealed record of this campaign.
     """
-    content = path.read_bytes()
     try:
         sealed = SealedRecord.model_validate_json(content)
         planned = frozen.planned(sealed.record.identity)
     except (ValidationError, LookupError):
-        path.rename(path.with_suffix(".unreadable"))
         return None
     identity = sealed.record.identity
     findings = check.findings_of(
@@ -105,7 +101,6 @@ def take_in(
         earlier=first_of_class(judged, identity.node_class),
     )
     ingested = ledger.ingest(sealed, findings)
-    path.unlink()
     refused = ingested.outcome is IngestOutcome.REFUSED
     return Taken(
         planned=planned,

@@ -1,11 +1,11 @@
 """What the ledger says of a campaign, as the file `verdicts.json` and as the schedule's state.
 
-Called by the executor and by the commands that show a campaign. Pure.
+Called by whoever measures or judges a campaign and by the commands that show one. Pure.
 """
 
 from __future__ import annotations
 
-from equipoise_operator.local.schedule import (
+from equipoise_operator.campaign.schedule import (
     Attempt,
     LedgerState,
     Outcome,
@@ -15,7 +15,7 @@ from equipoise_operator.local.schedule import (
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.block import BlockIdentity
 from equipoise_protocol.judged import JudgedRecord, refused_blocks
-from equipoise_protocol.ledger.bodies import Ending, Validity
+from equipoise_protocol.ledger.bodies import Ending, LostCause, Rejection, Validity
 from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.verdict import Verdicts
 
@@ -49,8 +49,7 @@ def state_of(data: ReportData) -> LedgerState:
     """What the schedule needs to know. Pure."""
     outcomes: dict[AttemptName, Outcome] = {}
     for rejection in data.rejections:
-        refused = rejection.ending is Ending.REFUSED
-        outcomes[attempt_name(rejection.claimed)] = Outcome.REJECTED if refused else Outcome.LOST
+        outcomes[attempt_name(rejection.claimed)] = _outcome(rejection)
     for admitted in data.records:
         valid = admitted.validity is Validity.VALID
         outcomes[attempt_name(admitted.record.identity)] = Outcome.VALID if valid else Outcome.VOID
@@ -79,6 +78,16 @@ def state_of(data: ReportData) -> LedgerState:
             >= limit
         ),
     )
+
+
+NOBODYS_FAULT = frozenset({LostCause.INTERRUPTED, LostCause.ABORTED, None})
+"""Causes that a person or a restart stands behind; entries without a cause count among them."""
+
+
+def _outcome(rejection: Rejection) -> Outcome:
+    if rejection.ending is Ending.REFUSED:
+        return Outcome.REJECTED
+    return Outcome.INTERRUPTED if rejection.cause in NOBODYS_FAULT else Outcome.LOST
 
 
 def without_ending(data: ReportData) -> tuple[BlockIdentity, ...]:

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from equipoise_operator.local import schedule
-from equipoise_operator.local.schedule import LedgerState, Outcome, Question
-from equipoise_protocol.registration import Registration
+from equipoise_operator.campaign import schedule
+from equipoise_operator.campaign.schedule import LedgerState, Outcome, Question
+from equipoise_protocol.spec import CampaignSpec
 
 ENDED = frozenset({Outcome.VALID, Outcome.VOID, Outcome.REJECTED})
-NOTHING = frozenset({Outcome.VOID, Outcome.REJECTED, Outcome.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Progress:
 
 
 def progress(
-    registration: Registration,
+    spec: CampaignSpec,
     state: LedgerState,
     *,
     block_seconds: Mapping[Question, Sequence[float]],
@@ -40,12 +39,12 @@ def progress(
     """Progress of a campaign. Pure.
 
     Args:
-        registration: the frozen campaign.
+        spec: the frozen campaign's.
         state: what its ledger holds.
         block_seconds: wall times of the blocks measured so far, by question.
     """
-    owed = schedule.owed_keys(registration, state)
-    done = len(schedule.settled_keys(registration, state))
+    owed = schedule.owed_keys(spec, state)
+    done = len(schedule.settled_keys(spec, state))
     everything = [seconds for many in block_seconds.values() for seconds in many]
     left: float | None = None
     if everything:
@@ -59,7 +58,7 @@ def progress(
     return Progress(
         done=done,
         planned=done + len(owed),
-        void=sum(one.outcome in NOTHING for one in state.attempts),
+        void=sum(one.outcome in schedule.NOTHING for one in state.attempts),
         seconds_left=left,
     )
 

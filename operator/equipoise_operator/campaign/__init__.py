@@ -1,0 +1,1 @@
+"""A campaign, wherever it is measured: what comes next, how far it is. Pure."""
