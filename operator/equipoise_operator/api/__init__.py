@@ -1,0 +1,1 @@
+"""What the cluster's objects are called and what they say. Pure: no clock, no network."""
