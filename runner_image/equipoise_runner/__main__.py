@@ -1,11 +1,12 @@
 """`python -m equipoise_runner`: planned block in, block record out.
 
-bench     the side of the candidate: template, sandboxes, arms (`bench.launcher`)
-collect   the trusted side: inputs, reference, outside clock, record (`collector.session`)
-local     both on this machine (`local`)
+bench        the side of the candidate: template, sandboxes, arms (`bench.launcher`)
+collect      the trusted side: inputs, reference, outside clock, record (`collector.session`)
+pod-collect  the same in a pod: the block from a mounted Secret, the record by an upload (`pod`)
+local        both on this machine (`local`)
 
-Exit codes: 0 a record was written, whatever it says; 2 wrong arguments; 3 no record, for a reason
-that stands on standard error; 128 + n ended by signal n.
+Exit codes: 0 a record was written or stored, whatever it says; 1 a fault of the program itself; 2
+wrong arguments; 3 no record, for a reason that stands on standard error; 128 + n ended by signal n.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NO_RECORD = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one of the three roles."""
+    """Run one of the roles."""
     chosen = _parser().parse_args(arguments)
     try:
         match chosen.role:
@@ -31,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
                 _bench(chosen)
             case "collect":
                 _collect(chosen)
+            case "pod-collect":
+                _pod_collect(chosen)
             case _:
                 _local(chosen)
     except (RunnerFault, EnvironmentFault) as fault:
@@ -52,6 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     collect = roles.add_parser("collect", help="measure one block over a socket")
     collect.add_argument("--socket", type=Path, required=True, help="path to listen at")
     _add_assignment(collect, required=True)
+
+    pod = roles.add_parser("pod-collect", help="measure a pod's block and upload its record")
+    pod.add_argument("--attempt", type=Path, required=True, help="folder of the attempt's Secret")
+    pod.add_argument("--socket", type=Path, required=True, help="path to listen at")
 
     local = roles.add_parser("local", help="measure blocks on this machine")
     _add_assignment(local, required=False)
@@ -78,44 +85,52 @@ def _add_assignment(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def _bench(chosen: argparse.Namespace) -> None:
     # Nothing here may import torch: the caps of instruction sets must stand first.
+    from equipoise_runner import signals  # noqa: PLC0415
     from equipoise_runner.bench import rendezvous  # noqa: PLC0415
     from equipoise_runner.bench.channel import Channel  # noqa: PLC0415
     from equipoise_runner.bench.launcher import launch  # noqa: PLC0415
 
+    signals.end_on_signals()
     collector = (
         Channel(socket.socket(fileno=chosen.socket_fd))
         if chosen.socket is None
         else rendezvous.connect(chosen.socket)
     )
-    launch(collector, cache=chosen.cache)
+    code: int | str | None = 0
+    try:
+        launch(collector, cache=chosen.cache)
+    except SystemExit as ended:
+        code = ended.code
     # Libraries that the template loaded (Triton's) complain when an interpreter takes itself apart.
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def _collect(chosen: argparse.Namespace) -> None:
-    from equipoise_runner import environment, linux  # noqa: PLC0415
+    from equipoise_runner import linux, pod, signals  # noqa: PLC0415
     from equipoise_runner.assignment import from_files  # noqa: PLC0415
-    from equipoise_runner.bench import rendezvous  # noqa: PLC0415
-    from equipoise_runner.collector import record, session  # noqa: PLC0415
 
+    signals.end_on_signals()
     linux.forbid_inspection()
     assignment = from_files(chosen.planned_block, chosen.record_key_file, chosen.output)
-    cpus = environment.choose_measuring_cpus(assignment.planned.environment.threads)
-    launcher = rendezvous.accept(chosen.socket)
-    link = session.open_template(launcher, assignment.planned, cpus=cpus)
-    link.load()
-    block = session.measure(
-        assignment.planned, record_key=assignment.record_key, link=link, cpus=cpus
-    )
-    record.write(record.seal(block, assignment.record_key), assignment.output)
+    sealed = pod.measure(assignment.planned, assignment.record_key, chosen.socket)
+    from equipoise_runner.collector import record  # noqa: PLC0415
+
+    record.write(sealed, assignment.output)
+
+
+def _pod_collect(chosen: argparse.Namespace) -> None:
+    from equipoise_runner import pod, signals  # noqa: PLC0415
+
+    signals.end_on_signals()
+    pod.collect(chosen.attempt, chosen.socket)
 
 
 def _local(chosen: argparse.Namespace) -> None:
-    from equipoise_runner import local  # noqa: PLC0415
+    from equipoise_runner import local, signals  # noqa: PLC0415
     from equipoise_runner.assignment import from_files  # noqa: PLC0415
 
-    local.end_on_signals()
+    signals.end_on_signals()
     if chosen.serve:
         local.serve(sys.stdin, sys.stdout, cache=chosen.cache)
         return

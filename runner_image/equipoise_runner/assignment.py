@@ -1,6 +1,6 @@
 """Reads what a collector is asked: a planned block, its record key, where the record goes.
 
-Used by `collect` and `local`. Paths or, over a pipe that no candidate can read, the values
+Used by `collect`, `local` and `pod`. Paths or, over a pipe that no candidate can read, the values
 themselves.
 """
 
@@ -15,6 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 from equipoise_protocol.block import PlannedBlock
 from equipoise_protocol.vocabulary import HexKey
 from equipoise_runner.errors import RunnerFault
+
+MOST_FAULTS = 5
+"""Places that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,10 @@ def from_files(planned_block: Path, record_key_file: Path, output: Path) -> Assi
         RunnerFault: a file can't be read or isn't what it should be.
     """
     try:
-        return _checked(planned_block.read_bytes(), record_key_file.read_text().strip(), output)
+        planned, key = checked(planned_block.read_bytes(), record_key_file.read_text().strip())
     except OSError as fault:
         raise RunnerFault(f"can't read {fault.filename}: {fault.strerror}") from fault
+    return Assignment(planned, key, output)
 
 
 def from_line(line: str) -> Assignment:
@@ -58,15 +62,24 @@ def from_line(line: str) -> Assignment:
         raise RunnerFault(
             f"expected a line of JSON with plannedBlock, recordKeyFile and output: {fault}"
         ) from fault
-    return _checked(content, key, output)
+    return Assignment(*checked(content, key), output)
 
 
-def _checked(planned: bytes, key: str, output: Path) -> Assignment:
+def checked(planned: bytes, key: str) -> tuple[PlannedBlock, str]:
+    """A planned block from its JSON, and its record key. Pure.
+
+    Raises:
+        RunnerFault: one of them isn't that. The message names places and quotes no value, since
+            seed, nonce and key are among them.
+    """
     try:
-        return Assignment(
-            PlannedBlock.model_validate_json(planned),
-            TypeAdapter(HexKey).validate_python(key),
-            output,
-        )
+        return PlannedBlock.model_validate_json(planned), TypeAdapter(HexKey).validate_python(key)
     except ValidationError as fault:
-        raise RunnerFault(f"not a planned block, or not a record key: {fault}") from fault
+        places = [
+            f"{'.'.join(map(str, error['loc'])) or fault.title}: {error['msg']}"
+            for error in fault.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        more = f" and {len(places) - MOST_FAULTS} more" if len(places) > MOST_FAULTS else ""
+        raise RunnerFault(
+            f"not a planned block, or not a record key: {'; '.join(places[:MOST_FAULTS])}{more}"
+        ) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -153,13 +152,3 @@ def serve(lines: IO[str], answers: IO[str], *, cache: Path | None) -> None:
 def _answer(answers: IO[str], words: dict[str, str]) -> None:
     answers.write(json.dumps(words) + "\n")
     answers.flush()
-
-
-def end_on_signals() -> None:
-    """Turn the usual signals into an orderly end: `finally` blocks run, nothing is left behind."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _end)
-
-
-def _end(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)

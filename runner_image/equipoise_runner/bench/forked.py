@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from equipoise_runner.signals import ENDING
+
 
 def child(body: Callable[[], object], *, quiet: bool = False) -> int:
     """Run `body` in a forked child, which ends with 0, or with 1 where it fails; the child's id.
@@ -27,7 +29,7 @@ def child(body: Callable[[], object], *, quiet: bool = False) -> int:
 def _end_with(body: Callable[[], object], *, quiet: bool) -> NoReturn:
     code = 1
     try:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ENDING:
             signal.signal(number, signal.SIG_DFL)
         body()
         code = 0

@@ -14,7 +14,8 @@ from pathlib import Path
 from equipoise_runner.bench.channel import Channel
 from equipoise_runner.errors import RunnerFault
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 600.0
+"""The image of a pod's other container may still be on its way."""
 BETWEEN_TRIES_SECONDS = 0.05
 FOR_GROUP = 0o660
 """The two containers of a pod have different users and share a group."""

@@ -1,0 +1,394 @@
+"""`pod-collect` as a pod starts it: a mounted attempt in, one conditional PUT out, nothing told.
+
+The store is a small HTTP server of this test's own, which behaves as S3 does for a pre-signed
+conditional PUT; the bench is the real one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import secrets
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from block_builders import a_planned_block, an_arm
+from equipoise_protocol.block import PlannedBlock, SealedRecord
+from equipoise_protocol.canonical import authentic, canonical_bytes
+from equipoise_runner import pod, upload
+from equipoise_runner.errors import RunnerFault
+
+PATH = "/records/incoming/uid/job.json"
+SIGNATURE = "X-Amz-Signature=5ec3e7"
+NO_RECORD = 3
+
+
+@dataclass(slots=True)
+class Store:
+    """One bucket: whoever holds the signature may write each key once."""
+
+    objects: dict[str, bytes] = field(default_factory=dict)
+    answers: list[int | str] = field(default_factory=list)
+    """What the next requests get instead of an honest answer: a status, `lost` (stored, but the
+    answer never comes), `hang up` (nothing read, nothing said), `redirect`, `nonsense`."""
+    headers: list[dict[str, str]] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{PATH}?{SIGNATURE}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    store: Store
+
+    def do_PUT(self) -> None:
+        self.close_connection = True
+        answer = self.store.answers.pop(0) if self.store.answers else 0
+        self.store.headers.append({name.lower(): value for name, value in self.headers.items()})
+        if answer == "hang up":
+            return
+        if isinstance(answer, int) and answer:
+            self._say(answer, "InternalError" if answer >= 500 else "AccessDenied")
+            return
+        if answer == "redirect":
+            self.send_response(307)
+            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+            self.end_headers()
+            return
+        if answer == "nonsense":
+            self.wfile.write(b"no HTTP at all\r\n\r\n")
+            return
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers["If-None-Match"] != "*" or SIGNATURE not in self.path:
+            self._say(403, "SignatureDoesNotMatch")
+            return
+        key = self.path.partition("?")[0]
+        if key in self.store.objects:
+            self._say(412, "PreconditionFailed")
+            return
+        self.store.objects[key] = body
+        if answer != "lost":
+            self._say(200, "")
+
+    def _say(self, status: int, code: str) -> None:
+        words = f"<Error><Code>{code}</Code><Resource>{self.path}</Resource></Error>".encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(words)))
+        self.end_headers()
+        self.wfile.write(words)
+
+    def log_message(self, *_words: object) -> None:  # says nothing on standard error
+        pass
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    kept = Store()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"store": kept}))
+    kept.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield kept
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class Attempt:
+    """A mounted Secret, and a socket's folder."""
+
+    def __init__(self, folder: Path, block: PlannedBlock, *, url: str) -> None:
+        self.block, self.url = block, url
+        self.key = secrets.token_hex(32)
+        self.folder = folder / "attempt"
+        self.folder.mkdir()
+        self.write("planned-block.json.gz", gzip.compress(canonical_bytes(block)))
+        self.write("record-key", self.key.encode())
+        self.write("upload-url", url.encode())
+
+    def write(self, name: str, content: bytes, *, mode: int = 0o440) -> None:
+        path = self.folder / name
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        path.chmod(mode)
+
+    def collector(self, socket: Path) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "equipoise_runner", "pod-collect"),
+                *("--attempt", str(self.folder), "--socket", str(socket)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def secrets(self) -> tuple[str, ...]:
+        return self.key, self.block.seed, self.block.identity.nonce, self.url, SIGNATURE
+
+
+def a_block(**changes: object) -> PlannedBlock:
+    return a_planned_block([an_arm("library"), an_arm("by_hand")], **changes)  # type: ignore[arg-type]
+
+
+def bench_at(socket: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "equipoise_runner", "bench", "--socket", str(socket)]
+    )
+
+
+@pytest.fixture
+def socket() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:  # a path that a socket's address can hold
+        yield Path(folder) / "bench.sock"
+
+
+def test_a_block_is_measured_and_its_sealed_record_stored(
+    tmp_path: Path, store: Store, socket: Path
+) -> None:
+    attempt = Attempt(tmp_path, a_block(), url=store.url)
+    bench = bench_at(socket)
+    collector = attempt.collector(socket)
+    said, complaint = collector.communicate(timeout=300)
+    assert (collector.returncode, bench.wait(30), complaint) == (0, 0, "")
+    (content,) = store.objects.values()
+    sealed = SealedRecord.model_validate_json(content)
+    assert content == canonical_bytes(json.loads(content))
+    assert authentic(sealed.record, key=attempt.key, claimed=sealed.authentication)
+    assert sealed.record.identity == attempt.block.identity
+    assert (sealed.record.broken_off, len(sealed.record.runs)) == ("", 2)
+    (headers,) = store.headers
+    assert (headers["if-none-match"], headers["content-type"]) == ("*", "application/json")
+    assert said == f"the record ({len(content)} bytes) has been stored\n"
+    assert not socket.exists()
+
+
+def fault_of(attempt: Attempt) -> str:
+    with pytest.raises(RunnerFault) as raised:
+        pod.read(attempt.folder)
+    words = str(raised.value)
+    assert not [secret for secret in attempt.secrets() if secret in words]
+    return words
+
+
+@pytest.mark.parametrize("name", ["planned-block.json.gz", "record-key", "upload-url"])
+def test_a_missing_file_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    (attempt.folder / name).unlink()
+    words = fault_of(attempt)
+    assert f"{name}: No such file or directory" in words
+    assert "mount the attempt's Secret" in words
+
+
+def test_an_attempt_that_every_user_could_read_is_refused(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    attempt.write("record-key", attempt.key.encode(), mode=0o444)
+    assert "defaultMode 0440" in fault_of(attempt)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("planned-block.json.gz", b"{}", "no gzip file"),
+        ("planned-block.json.gz", gzip.compress(b"{}")[:-9], "cut short"),
+        ("planned-block.json.gz", gzip.compress(b"{}") * 2, "something follows its end"),
+        ("planned-block.json.gz", gzip.compress(b"{}"), "not a planned block"),
+        (
+            "planned-block.json.gz",
+            gzip.compress(b" " * (pod.LARGEST_BLOCK + 1)),
+            f"more than {pod.LARGEST_BLOCK} bytes",
+        ),
+        ("planned-block.json.gz", bytes(pod.LARGEST_FILE + 1), f"{pod.LARGEST_FILE} bytes"),
+        ("record-key", b"5ec3e7" * 10, "String should match pattern"),
+        ("record-key", b"\xff" * 64, "not text"),
+        ("upload-url", b"https://user:password@store.example/x", "more than a host"),
+        ("upload-url", b"file:///etc/passwd", "neither http nor https"),
+        ("upload-url", b"https://store.example:port/x", "can't be taken apart"),
+        ("upload-url", b"https:///nowhere", "names no host"),
+        ("upload-url", b"https://store.example/a\r\nHost: b", "blanks"),
+        ("upload-url", b"https://store.example/a#b", "fragment"),
+    ],
+)
+def test_what_is_no_attempt_is_refused_without_a_word_of_it(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    attempt.write(name, content)
+    said = fault_of(attempt)
+    assert words in said
+    assert not {"5ec3e7", "password", "passwd"} & set(said.replace("@", " ").split())
+
+
+def test_a_bomb_costs_no_more_memory_than_a_block(tmp_path: Path) -> None:
+    # A gigabyte in a megabyte, under an address space that has no room for it.
+    bomb = gzip.compress(bytes(1 << 30), compresslevel=9)
+    assert len(bomb) < pod.LARGEST_FILE
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    attempt.write("planned-block.json.gz", bomb)
+    program = (
+        "import pathlib, resource, sys\n"
+        "from equipoise_runner import errors, pod\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))\n"
+        "try:\n"
+        "    pod.read(pathlib.Path(sys.argv[1]))\n"
+        "except errors.RunnerFault as fault:\n"
+        "    print(fault)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program, str(attempt.folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "unpacks to more than" in found.stdout, found.stderr
+
+
+def test_no_attempt_ends_with_the_exit_code_for_no_record(tmp_path: Path, socket: Path) -> None:
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    attempt.write("record-key", b"short")
+    collector = attempt.collector(socket)
+    _, complaint = collector.communicate(timeout=60)
+    assert collector.returncode == NO_RECORD
+    assert "record key" in complaint
+    assert "short" not in complaint.replace("cut short", "")
+
+
+def test_sigterm_ends_a_collector_that_waits(tmp_path: Path, socket: Path) -> None:
+    attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
+    collector = attempt.collector(socket)
+    deadline = time.monotonic() + 60
+    while not socket.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o660
+    collector.send_signal(signal.SIGTERM)
+    collector.communicate(timeout=60)
+    assert collector.returncode == 128 + signal.SIGTERM
+    assert not socket.exists()
+
+
+def test_sigterm_ends_a_bench_that_waits(socket: Path) -> None:
+    bench = bench_at(socket)
+    time.sleep(1)
+    bench.send_signal(signal.SIGTERM)
+    assert bench.wait(30) == 128 + signal.SIGTERM
+
+
+def test_sigterm_while_an_arm_hangs_ends_both_and_stores_nothing(
+    tmp_path: Path, store: Store, socket: Path
+) -> None:
+    block = a_planned_block([an_arm("hangs"), an_arm("library")], seconds=600)
+    attempt = Attempt(tmp_path, block, url=store.url)
+    bench = bench_at(socket)
+    collector = attempt.collector(socket)
+    deadline = time.monotonic() + 120
+    while socket.exists() is False and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(15)  # loaded, the null arm measured, and the first arm under way
+    assert collector.poll() is None
+    collector.send_signal(signal.SIGTERM)
+    collector.communicate(timeout=60)
+    assert (collector.returncode, bench.wait(60)) == (128 + signal.SIGTERM, 0)
+    assert store.objects == {}
+
+
+class Waits:
+    """Notes how long an upload paused, and doesn't."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def patience(self, seconds: float = 300.0) -> upload.Patience:
+        return upload.Patience(seconds=seconds, answer_seconds=5, sleep=self.seconds.append)
+
+
+def test_a_store_in_trouble_is_tried_again_with_growing_pauses(store: Store) -> None:
+    store.answers = [500, 503, "hang up", 429, 409, "nonsense"]
+    waits = Waits()
+    assert upload.put(store.url, b"{}", patience=waits.patience()) is upload.Stored.NOW
+    assert len(store.headers) == 7
+    assert store.objects[PATH] == b"{}"
+    bounds = [(0.25, 0.5), (0.5, 1), (1, 2), (2, 4), (4, 8), (8, 16)]
+    assert all(
+        least <= wait <= most for wait, (least, most) in zip(waits.seconds, bounds, strict=True)
+    )
+
+
+def test_a_record_whose_answer_was_lost_is_there_already(store: Store) -> None:
+    store.answers = ["lost"]
+    assert upload.put(store.url, b"{}", patience=Waits().patience()) is upload.Stored.ALREADY
+    assert store.objects[PATH] == b"{}"
+
+
+def test_a_record_that_is_there_is_never_written_again(store: Store) -> None:
+    store.objects[PATH] = b"first"
+    assert upload.put(store.url, b"second", patience=Waits().patience()) is upload.Stored.ALREADY
+    assert store.objects[PATH] == b"first"
+
+
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (403, "403 AccessDenied: the pre-signed URL has expired"),
+        (404, "bucket exists"),
+        (400, "the store's own log"),
+        (501, "conditional writes"),
+        ("redirect", "redirects are not followed"),
+    ],
+)
+def test_a_refusal_is_final_and_says_what_to_do(
+    store: Store, answer: int | str, advice: str
+) -> None:
+    store.answers = [answer]
+    with pytest.raises(RunnerFault) as raised:
+        upload.put(store.url, b"{}", patience=Waits().patience())
+    assert advice in str(raised.value)
+    assert len(store.headers) == 1
+    assert SIGNATURE not in str(raised.value)
+    assert "127.0.0.1" not in str(raised.value)
+
+
+def test_a_refusal_before_the_body_was_read_is_understood(store: Store) -> None:
+    store.answers = [403]
+    with pytest.raises(RunnerFault, match="403"):
+        upload.put(store.url, bytes(32 << 20), patience=Waits().patience())
+
+
+def test_a_store_that_stays_away_costs_a_bounded_time(store: Store) -> None:
+    store.answers = [500] * 100
+    patience = upload.Patience(seconds=1.5, first_pause_seconds=0.1, longest_pause_seconds=0.3)
+    began = time.monotonic()
+    with pytest.raises(RunnerFault, match=r"in \d+ tries .* 500 InternalError.* planned again"):
+        upload.put(store.url, b"{}", patience=patience)
+    assert time.monotonic() - began < 5
+    assert 4 < len(store.headers) < 20
+
+
+def test_nobody_at_the_address_is_said_without_the_address() -> None:
+    with pytest.raises(RunnerFault, match="Connection refused") as raised:
+        upload.put(
+            f"http://127.0.0.1:1{PATH}?{SIGNATURE}",
+            b"{}",
+            patience=upload.Patience(seconds=0.1, first_pause_seconds=1),
+        )
+    assert "127.0.0.1" not in str(raised.value)
+
+
+def test_proxies_of_the_environment_are_not_asked(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "http_proxy", "http://127.0.0.1:1")
+    assert upload.put(store.url, b"{}") is upload.Stored.NOW
