@@ -155,7 +155,7 @@ def fate(
 def _over(pod: PodView, job: JobView | None, node: NodeView | None, *, aborted: bool) -> Fate:
     """A pod whose containers have ended."""
     cause, seen = _cause(pod, job, node)
-    if aborted and cause in {None, LostCause.DELETED, LostCause.RUNNER_FAILED}:
+    if aborted and cause is LostCause.DELETED:
         return _lost(LostCause.ABORTED, f"pod {pod.name} was ended with its campaign")
     if cause is not None:
         return _lost(cause, seen)
