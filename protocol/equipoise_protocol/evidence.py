@@ -199,9 +199,7 @@ def _cross_run_cvs(
 
 def _weakest_separation(used: tuple[JudgedRecord, ...]) -> Separation | None:
     grades = {one.record.provenance.separation for one in used}
-    if not grades:
-        return None
-    return Separation.SAME_USER if Separation.SAME_USER in grades else Separation.SEPARATE_USERS
+    return max(grades, key=list(Separation).index, default=None)
 
 
 def _obstacles(  # noqa: PLR0913 - everything that can stand in the way

@@ -187,10 +187,13 @@ class PortabilityKind(StrEnum):
 
 
 class Separation(StrEnum):
-    """How far the arm processes were from the collector."""
+    """How far the arm processes were from the collector and from each other, strongest first."""
 
     SEPARATE_USERS = "SeparateUsers"
     """Own user id, process, network, mount and IPC namespaces for each run."""
+    SEPARATE_CONTAINERS = "SeparateContainers"
+    """Collector and bench in containers of their own: user ids, processes, files. The runs share
+    the bench's user id one after the other; a census of the container proves its clean slate."""
     SAME_USER = "SameUser"
     """Started by an ordinary user: same user id, no namespaces; limits stand in the report."""
 

@@ -255,6 +255,34 @@ def test_without_selection_blocks_the_only_honest_baseline_is_taken() -> None:
     assert judged(registration, records(registration)).honest_baseline == HONEST
 
 
+def graded(one: JudgedRecord, grade: Separation) -> JudgedRecord:
+    provenance = one.record.provenance.model_copy(update={"separation": grade})
+    record = one.record.model_copy(update={"provenance": provenance})
+    return JudgedRecord(record=record, digest=one.digest, findings=one.findings)
+
+
+@pytest.mark.parametrize(
+    ("grades", "weakest"),
+    [
+        ((Separation.SEPARATE_USERS, Separation.SEPARATE_CONTAINERS), "SeparateContainers"),
+        ((Separation.SEPARATE_CONTAINERS, Separation.SAME_USER), "SameUser"),
+        ((Separation.SAME_USER, Separation.SEPARATE_USERS), "SameUser"),
+        ((Separation.SEPARATE_CONTAINERS,), "SeparateContainers"),
+    ],
+)
+def test_a_verdict_has_the_weakest_separation_of_its_blocks(
+    grades: tuple[Separation, ...], weakest: str
+) -> None:
+    registration = a_registration()
+    given_ = tuple(
+        graded(one, grades[number % len(grades)])
+        for number, one in enumerate(records(registration))
+    )
+    separation = judged(registration, given_).separation
+    assert separation is not None
+    assert separation.value == weakest
+
+
 def test_no_record_at_all_is_void_and_never_a_zero() -> None:
     verdict = judged(a_registration(), ())
     assert verdict.verdict is VerdictKind.VOID

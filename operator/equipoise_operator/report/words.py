@@ -53,6 +53,12 @@ SEPARATIONS: Final[Mapping[Separation, str]] = MappingProxyType(
             "Separate users: every run had a user id and process, network, mount and IPC namespaces"
             " of its own, out of reach of the collector that kept the clock and the answers."
         ),
+        Separation.SEPARATE_CONTAINERS: (
+            "Separate containers: collector and arms ran in two containers of a pod, with different"
+            " user ids, processes and files. All runs shared one user id, one after the other;"
+            " before each of them a census of the whole container found nothing left of the last"
+            " one."
+        ),
         Separation.SAME_USER: (
             "Same user: the arms ran under the collector's own user id, without namespaces. A"
             " hostile candidate could have reached files and processes of that user. Start the"

@@ -88,7 +88,7 @@ def _in_threads(held: Held, arm: str) -> Iterator[Finding]:
         (run.contention.cpu_nanoseconds - budget, run.contention, budget, run)
         for run in held.runs_of(arm)
         if run.contention is not None
-        # 0: the kernel's figure can't be seen from the collector; the pauses have to do.
+        # 0: the kernel's figure could not be seen; `fitness` voids the block for that.
         and run.contention.cpu_nanoseconds
         and (budget := cpu_budget(held, run, run.contention))
     ]

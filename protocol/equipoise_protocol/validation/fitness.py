@@ -89,6 +89,14 @@ def _of_run(run: RunRecord, seen: Contention) -> Iterator[Finding]:
             f"the hypervisor took {_of(seen.steal_nanoseconds, wall)} of the measuring CPUs,"
             f" expected at most {_of(waited, wall)}",
         )
+    if not seen.cpu_nanoseconds:
+        # Calls take CPU time, so the figures come from where the arm's processes can't be seen.
+        yield _void(
+            run,
+            "NotSeen",
+            "the collector saw no CPU time of the arm, so it can't tell what others took from it;"
+            " expected at least the time of the calls",
+        )
     if seen.throttled_nanoseconds or seen.throttled_periods:
         yield _void(
             run,

@@ -144,10 +144,16 @@ def test_an_arm_that_computes_in_threads_outside_its_calls_is_refused(factor: fl
     assert kinds_on(computing(a_record(), factor)) == REFUSED
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.5, 1.0, 1.1])
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.1])
 def test_an_arm_whose_cpu_time_is_its_calls_is_taken(factor: float) -> None:
-    # 0: the kernel's figure can't be seen from the collector.
     assert findings_on(computing(a_record(), factor)) == ()
+
+
+def test_an_arm_whose_cpu_time_could_not_be_seen_is_not_blamed_and_its_block_does_not_count() -> (
+    None
+):
+    found = findings_on(computing(a_record(), 0.0))
+    assert {(one.kind, one.severity.value, one.arm) for one in found} == {("NotSeen", "Void", "")}
 
 
 def test_openmp_threads_that_spin_between_calls_are_taken() -> None:

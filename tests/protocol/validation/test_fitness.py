@@ -47,6 +47,7 @@ def disturbed(change: dict[str, int]) -> BlockRecord:
         ({"wait_nanoseconds": 50_000_000, "steal_nanoseconds": 30_000_000}, {"Contended"}),
         ({"throttled_nanoseconds": 1_000}, {"Throttled"}),
         ({"throttled_periods": 1}, {"Throttled"}),
+        ({"cpu_nanoseconds": 0}, {"NotSeen"}),
     ],
 )
 def test_what_others_took_voids_the_block(change: dict[str, int], kinds: set[str]) -> None:
