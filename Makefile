@@ -5,6 +5,8 @@ VENV ?= .venv
 OUT ?= out/demo
 # `make test ARGS="tests/protocol -k seeds"` runs a part, and leaves the coverage gate out.
 ARGS ?= --cov
+# The same for `make test-api` and `make test-e2e`.
+TIER_ARGS ?=
 UV_VERSION := 0.13.9
 # Written when the environment is as uv.lock says; made anew when that file or pyproject.toml changes.
 STAMP ?= $(VENV)/.synced
@@ -37,6 +39,10 @@ examples: $(STAMP) ## Measure every example, one after the other
 .PHONY: test
 test: $(STAMP) ## Run the tests, with the coverage gate of the protocol
 	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: test-api
+test-api: $(STAMP) ## Run the tests that want a real API server (built with Go, once)
+	$(BIN)/python -m pytest tests/api $(TIER_ARGS)
 
 .PHONY: check
 check: lint types test ## Everything that must hold before a commit

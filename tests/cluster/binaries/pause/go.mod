@@ -1,0 +1,3 @@
+module equipoise.dev/tests/cluster/pause
+
+go 1.26.0
