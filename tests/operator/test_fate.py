@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from equipoise_operator.api import fate, views
+from equipoise_operator.api import fate, names, views
 from equipoise_operator.api.fate import Course
 from equipoise_protocol.ledger.bodies import LostCause
 
@@ -307,3 +307,26 @@ def test_what_kubernetes_said_at_length_is_cut() -> None:
 def test_an_object_without_status_is_one_that_has_just_been_made() -> None:
     found = fate.fate(views.pod_view({"metadata": {"name": "p"}}), views.job_view({}))
     assert (found.course, found.cause) == (Course.WAITING, None)
+
+
+@pytest.mark.parametrize(
+    ("pod", "cause"),
+    [
+        (None, LostCause.UNSCHEDULABLE),
+        (a_pod("Failed", TERMED, deleted=True), LostCause.UNSCHEDULABLE),
+        # What the cluster said before stays what it was.
+        (a_pod("Failed", OOM, deleted=True), LostCause.OUT_OF_MEMORY),
+    ],
+)
+def test_a_job_that_the_operator_ended_says_why(pod: Raw | None, cause: LostCause) -> None:
+    job = a_job("Suspended", "JobSuspended")
+    job["metadata"]["annotations"] = {names.ANNOTATION_STOP: "Unschedulable"}
+    view = None if pod is None else views.pod_view(pod)
+    found = fate.fate(view, views.job_view(job))
+    assert (found.course, found.cause) == (Course.LOST, cause)
+
+
+def test_a_stop_that_no_cause_has_is_passed_over() -> None:
+    job = a_job()
+    job["metadata"]["annotations"] = {names.ANNOTATION_STOP: "Whim"}
+    assert fate.fate(None, views.job_view(job)).course is Course.WAITING

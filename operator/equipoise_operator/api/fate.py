@@ -157,6 +157,9 @@ def _over(pod: PodView, job: JobView | None, node: NodeView | None, *, aborted: 
     cause, seen = _cause(pod, job, node)
     if aborted and cause is LostCause.DELETED:
         return _lost(LostCause.ABORTED, f"pod {pod.name} was ended with its campaign")
+    stop = _stop(job)
+    if stop is not None and cause is LostCause.DELETED:
+        return _lost(stop, f"pod {pod.name} was ended by the operator")
     if cause is not None:
         return _lost(cause, seen)
     if pod.phase == "Failed":
@@ -235,6 +238,9 @@ def _without_pod(job: JobView | None, *, aborted: bool) -> Fate:
         name = "its Job" if job is None else f"Job {job.name}"
         cause = LostCause.ABORTED if aborted else LostCause.DELETED
         return _lost(cause, f"{name} was deleted, and its pod is gone")
+    stop = _stop(job)
+    if stop is not None:
+        return _lost(stop, f"Job {job.name} was ended by the operator, and its pod is gone")
     if job.complete:
         missing = LostCause.RESULT_MISSING
         seen = f"Job {job.name} ended well, and its pod is gone"
@@ -254,6 +260,12 @@ def _past_deadline(job: JobView, *, bound: bool) -> tuple[LostCause, str]:
     if bound:
         return LostCause.DEADLINE_EXCEEDED, seen
     return LostCause.UNSCHEDULABLE, f"{seen}; no node had taken its pod"
+
+
+def _stop(job: JobView | None) -> LostCause | None:
+    """Why the operator ends the Job, if it does."""
+    known = job is not None and job.stop in set(LostCause)
+    return LostCause(job.stop) if job is not None and known else None
 
 
 def _lost(cause: LostCause, seen: str) -> Fate:

@@ -72,6 +72,11 @@ RUNNER_LABELS: Final[Mapping[str, str]] = {LABEL_NAME: APP, LABEL_COMPONENT: RUN
 
 ANNOTATION_FENCING: Final = f"{GROUP}/fencing"
 """The leader's number at the time of the write: the Lease's `leaseTransitions`."""
+ANNOTATION_STOP: Final = f"{GROUP}/stop"
+"""On a Job that the operator ends: the attempt's LostCause. The same write suspends the Job, which
+takes its pods away. The Job stays until the validator has recorded the attempt's ending."""
+ANNOTATION_RECORDED: Final = f"{GROUP}/recorded-at"
+"""On a Job whose attempt has its ending in the ledger: when the operator saw that."""
 ANNOTATION_QUARANTINE: Final = f"{GROUP}/quarantine"
 """On a node: why no block is sent there."""
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise_operator.api import names
+
 
 @dataclass(frozen=True, slots=True)
 class ContainerView:
@@ -57,6 +59,8 @@ class JobView:
     suspended: bool = False
     stopping: bool = False
     """Whether somebody deleted it."""
+    stop: str = ""
+    """Why the operator ends it, in a LostCause's word; empty where it doesn't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ def job_view(raw: Mapping[str, Any]) -> JobView:
         complete="SuccessCriteriaMet" in true or "Complete" in true,
         suspended="Suspended" in true,
         stopping=bool(metadata.get("deletionTimestamp")),
+        stop=(metadata.get("annotations") or {}).get(names.ANNOTATION_STOP, ""),
     )
 
 
