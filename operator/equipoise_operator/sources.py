@@ -26,6 +26,9 @@ PROBLEM_NAMES = ("Model", "get_inputs", "get_init_inputs")
 ReadArtefact = Callable[[str], bytes]
 """Content by digest; raises OSError, KeyError or an error of the store where it is not there."""
 
+ReadFile = Callable[[Path], bytes]
+"""Content by path; raises UnreadableError where it can't be had."""
+
 
 class UnreadableError(Exception):
     """A source that gives no text; carries what was found, what was expected, what to do."""
@@ -65,68 +68,12 @@ def named_sources(campaign: object) -> Iterator[Named]:
                 yield Named(f"spec.comparisons[{index}].{path}", name, arm_name, source)
 
 
-def resolve(
-    campaign: object,
-    *,
-    document: int,
-    config_maps: Mapping[tuple[str, str], str],
-    read_artefact: ReadArtefact,
-) -> tuple[dict[tuple[str, str], str], tuple[Fault, ...]]:
-    """Text of each source by (comparison, arm or empty: the problem), and faults of the others.
+def read_file(path: Path) -> bytes:
+    """The content of a file of this machine.
 
-    Args:
-        campaign: the raw Campaign document.
-        document: its index in the file, for the faults.
-        config_maps: text by (ConfigMap name, key), from the same file.
-        read_artefact: content by digest, from the campaign's artefact folder.
+    Raises:
+        UnreadableError: there is none that can be read.
     """
-    texts: dict[tuple[str, str], str] = {}
-    faults: list[Fault] = []
-    for named in named_sources(campaign):
-        reference = named.source.config_map_key_ref
-        if reference is not None and (reference.name, reference.key) not in config_maps:
-            continue  # lint's fault
-        try:
-            text = _text(named.source, config_maps, read_artefact)
-            if not named.arm:
-                _check_problem(text)
-        except UnreadableError as error:
-            faults.append(
-                Fault(
-                    document=document,
-                    path=named.path,
-                    found=error.found,
-                    expected=error.expected,
-                    remedy=error.remedy,
-                )
-            )
-        else:
-            texts[named.comparison, named.arm] = text
-    return texts, tuple(faults)
-
-
-def _text(
-    source: Source, config_maps: Mapping[tuple[str, str], str], read_artefact: ReadArtefact
-) -> str:
-    if source.inline is not None:
-        return source.inline
-    if source.config_map_key_ref is not None:
-        return config_maps[source.config_map_key_ref.name, source.config_map_key_ref.key]
-    if source.path is not None:
-        return _decoded(_file(Path(source.path)), source.path)
-    digest = str(source.artefact)
-    try:
-        content = read_artefact(digest)
-    except Exception as error:
-        raise UnreadableError(
-            f"no artefact {digest} ({error})",
-            expected="an artefact in the output folder's store",
-            remedy="put it there, or name the source by a ConfigMap key",
-        ) from error
-    return _decoded(content, digest)
-
-
-def _file(path: Path) -> bytes:
     if not path.is_absolute():
         raise UnreadableError(
             f"the relative path {path}",
@@ -149,6 +96,72 @@ def _file(path: Path) -> bytes:
             expected="a readable text file",
             remedy="correct the path or the file's permissions",
         ) from error
+
+
+def resolve(
+    campaign: object,
+    *,
+    document: int,
+    config_maps: Mapping[tuple[str, str], str],
+    read_artefact: ReadArtefact,
+    read_file: ReadFile = read_file,
+) -> tuple[dict[tuple[str, str], str], tuple[Fault, ...]]:
+    """Text of each source by (comparison, arm or empty: the problem), and faults of the others.
+
+    Args:
+        campaign: the raw Campaign document.
+        document: its index in the file, for the faults.
+        config_maps: text by (ConfigMap name, key), from the same file.
+        read_artefact: content by digest, from the campaign's artefact folder.
+        read_file: content by path; by default from this machine.
+    """
+    texts: dict[tuple[str, str], str] = {}
+    faults: list[Fault] = []
+    for named in named_sources(campaign):
+        reference = named.source.config_map_key_ref
+        if reference is not None and (reference.name, reference.key) not in config_maps:
+            continue  # lint's fault
+        try:
+            text = _text(named.source, config_maps, read_artefact, read_file)
+            if not named.arm:
+                _check_problem(text)
+        except UnreadableError as error:
+            faults.append(
+                Fault(
+                    document=document,
+                    path=named.path,
+                    found=error.found,
+                    expected=error.expected,
+                    remedy=error.remedy,
+                )
+            )
+        else:
+            texts[named.comparison, named.arm] = text
+    return texts, tuple(faults)
+
+
+def _text(
+    source: Source,
+    config_maps: Mapping[tuple[str, str], str],
+    read_artefact: ReadArtefact,
+    read_file: ReadFile,
+) -> str:
+    if source.inline is not None:
+        return source.inline
+    if source.config_map_key_ref is not None:
+        return config_maps[source.config_map_key_ref.name, source.config_map_key_ref.key]
+    if source.path is not None:
+        return _decoded(read_file(Path(source.path)), source.path)
+    digest = str(source.artefact)
+    try:
+        content = read_artefact(digest)
+    except Exception as error:
+        raise UnreadableError(
+            f"no artefact {digest} ({error})",
+            expected="an artefact in the output folder's store",
+            remedy="put it there, or name the source by a ConfigMap key",
+        ) from error
+    return _decoded(content, digest)
 
 
 def _decoded(content: bytes, name: str) -> str:

@@ -1,0 +1,1 @@
+"""The validator: its own process, which registers, mints, takes records in, judges, and says so."""
