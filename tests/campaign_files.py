@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from builders import BY_HAND, CANDIDATE, PROBLEM
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
-from ledger_builders import MOMENT, PROTOCOLS, Step, chained, put_all
+from equipoise_operator.stores.sqlite.opening import open_ledger
+from ledger_builders import MOMENT, PROTOCOLS, Step, chained, connection_of, put_all
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]
@@ -111,6 +111,6 @@ def a_campaign_folder(folder: Path, steps: tuple[Step, ...]) -> Path:
     """A folder with a ledger that holds the entries of some steps."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "ledger.sqlite3"
-    with SqliteLedger(path, protocols=PROTOCOLS, clock=lambda: MOMENT) as ledger:
-        put_all(ledger._connection, chained(steps))
+    with open_ledger(path, protocols=PROTOCOLS, clock=lambda: MOMENT) as ledger:
+        put_all(connection_of(ledger), chained(steps))
     return folder

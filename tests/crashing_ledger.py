@@ -16,14 +16,15 @@ from itertools import count
 from pathlib import Path
 
 from corpus_cases import honest
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
-from ledger_builders import PROTOCOLS, a_void_finding
+from equipoise_operator.stores.ledger import Ledger
+from equipoise_operator.stores.sqlite.opening import open_ledger
+from ledger_builders import PROTOCOLS, a_void_finding, connection_of
 
 WITHIN_TRIGGERS = 61
 """Within an insert the driver traces each trigger; every so many-th of them is killed in too."""
 
 
-def write(ledger: SqliteLedger, acknowledge: int) -> None:
+def write(ledger: Ledger, acknowledge: int) -> None:
     """What a campaign does: each call that has returned is acknowledged by a line."""
     one = honest()
 
@@ -51,8 +52,8 @@ def killed_at(number: int, folder: Path) -> bool:
     child = os.fork()
     if child == 0:
         acknowledge = os.open(folder / "acknowledged", os.O_WRONLY | os.O_CREAT)
-        with SqliteLedger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
-            ledger._connection.set_trace_callback(_killer(number))
+        with open_ledger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
+            connection_of(ledger).set_trace_callback(_killer(number))
             write(ledger, acknowledge)
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -78,13 +79,13 @@ def _killer(number: int) -> Callable[[str], None]:
 def main(root: Path) -> None:
     """Kills at every statement, looks at what is left, writes again, and reports."""
     empty = root / "empty.sqlite3"
-    SqliteLedger(empty, protocols=PROTOCOLS).close()
+    open_ledger(empty, protocols=PROTOCOLS).close()
     for number in count(1):
         folder = root / str(number)
         folder.mkdir()
         shutil.copy(empty, folder / "ledger.sqlite3")
         killed = killed_at(number, folder)
-        with SqliteLedger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
+        with open_ledger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
             left = [entry.kind.value for entry in ledger.entries()]
             again = os.open(folder / "again", os.O_WRONLY | os.O_CREAT)
             write(ledger, again)

@@ -26,8 +26,10 @@ from builders import (
     a_spec,
 )
 from corpus_cases import honest
-from equipoise_operator.stores import log, schema
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
+from equipoise_operator.stores.sqlite import log, schema
+from equipoise_operator.stores.sqlite.opening import open_ledger
+from equipoise_operator.stores.sqlite.store import SqliteStore
 from equipoise_protocol import judgement, portability
 from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import digest
@@ -57,13 +59,20 @@ Body: TypeAlias = Model | dict[str, Any]
 Step: TypeAlias = tuple[EntryKind, Body]
 
 
-def a_ledger(folder: Path, *, protocols: dict[str, str] | None = None) -> SqliteLedger:
+def a_ledger(folder: Path, *, protocols: dict[str, str] | None = None) -> Ledger:
     """An open ledger in a folder, on a clock that stands still."""
-    return SqliteLedger(
+    return open_ledger(
         folder / "ledger.sqlite3",
         protocols=PROTOCOLS if protocols is None else protocols,
         clock=lambda: MOMENT,
     )
+
+
+def connection_of(ledger: Ledger) -> sqlite3.Connection:
+    """The connection of a ledger on SQLite."""
+    store = ledger._store
+    assert isinstance(store, SqliteStore)
+    return store.connection
 
 
 def findings_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from equipoise_operator.stores import log
+from equipoise_operator.stores.sqlite import log
 from equipoise_protocol.canonical import canonical_bytes
 from equipoise_protocol.ledger.entry import EntryKind
 from ledger_builders import plan_step, registration_step, rejection_step

@@ -6,6 +6,7 @@ were built here, so that every figure of a report has something to recompute fro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -69,9 +70,33 @@ class MemoryLedger:
         """Every entry in order."""
         return iter(self.kept)
 
+    def registration_digests(self) -> tuple[str, ...]:
+        """Of every registration."""
+        return tuple(one.digest for one in self.kept if one.kind is EntryKind.REGISTRATION)
+
+    def excerpt(self, registration: str) -> tuple[tuple[Entry, ...], Head]:
+        """One campaign's entries."""
+        own = tuple(one for one in self.kept if _registration_of(one) == registration)
+        return own, self.head()
+
     def head(self) -> Head:
         """The last entry's."""
         return self.kept[-1].head
+
+
+def _registration_of(entry: Entry) -> str:
+    """Which campaign an entry is about."""
+    about = json.loads(entry.body)
+    match entry.kind:
+        case EntryKind.REGISTRATION:
+            return entry.digest
+        case EntryKind.PLAN:
+            about = about["identity"]
+        case EntryKind.RECORD:
+            about = about["record"]["identity"]
+        case EntryKind.REJECTION:
+            about = about["claimed"]
+    return str(about["registrationDigest"])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from equipoise_operator import protocol_digest
 from equipoise_operator.recomputation import Campaign, Complaint
 from equipoise_operator.stores.artefacts import ArtefactFolder
 from equipoise_operator.stores.errors import StoreError
-from equipoise_operator.stores.inspection import Inspection, Replay, Row, rule_of
+from equipoise_operator.stores.sqlite.inspection import Inspection, Replay, Row, rule_of
 from equipoise_operator.verification_result import Fault, Verification
 from equipoise_protocol.block import SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest

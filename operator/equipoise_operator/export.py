@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from equipoise_operator.commands.terminal import Format, Rows
 from equipoise_operator.errors import MissingExtraError
+from equipoise_operator.export_form import Format, Rows
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.block import RunRecord
 from equipoise_protocol.ledger.bodies import AdmittedRecord

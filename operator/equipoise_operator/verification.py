@@ -14,7 +14,7 @@ from pathlib import Path
 from equipoise_operator import protocol_digest
 from equipoise_operator.examination import Examination
 from equipoise_operator.stores.artefacts import ArtefactFolder
-from equipoise_operator.stores.inspection import Inspection
+from equipoise_operator.stores.sqlite.inspection import Inspection
 from equipoise_operator.verification_result import Verification
 from equipoise_protocol.ledger.entry import Head
 

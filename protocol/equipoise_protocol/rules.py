@@ -63,7 +63,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             severity=Severity.REFUSAL,
             checked_by=(
                 "equipoise_protocol.validation.identity",
-                "equipoise_operator.stores.ledger_sqlite",
+                "equipoise_operator.stores.ledger",
             ),
         ),
         "R02": Rule(
@@ -93,7 +93,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             severity=Severity.REFUSAL,
             checked_by=(
                 "equipoise_protocol.validation.identity",
-                "equipoise_operator.stores.schema",
+                "equipoise_operator.stores.sqlite.schema",
             ),
         ),
         "R04": Rule(
@@ -191,7 +191,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             severity=Severity.VOID,
             checked_by=(
                 "equipoise_protocol.validation.statuses",
-                "equipoise_operator.stores.ledger_sqlite",
+                "equipoise_operator.stores.ledger",
             ),
         ),
         "R11": Rule(
@@ -473,7 +473,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             remedy="Use `equipoise run`; rows written by hand are never admitted.",
             severity=Severity.REFUSAL,
             checked_by=(
-                "equipoise_operator.stores.ledger_sqlite",
+                "equipoise_operator.stores.ledger",
                 "equipoise_operator.examination",
             ),
         ),

@@ -19,7 +19,7 @@ import corpus_cases
 from builders import PROTOCOL, SECRET
 from corpus_cases import Case, Outcome, What, honest
 from equipoise_operator.stores.errors import RefusedError
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_operator.verification import verify
 from equipoise_protocol.ledger.bodies import Validity
@@ -196,7 +196,7 @@ def test_the_ledger_refuses_what_else_is_bad(tmp_path: Path, case: Case) -> None
         assert ledger.head() == before
 
 
-def _hand_over(ledger: SqliteLedger, case: Case) -> None:
+def _hand_over(ledger: Ledger, case: Case) -> None:
     match case.what:
         case What.REGISTRATION:
             ledger.register(corpus_cases.registration_of(case), honest().contents)

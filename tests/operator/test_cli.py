@@ -265,9 +265,9 @@ def test_compare_prints_the_ratios_of_each_campaign(
 def verdicts_in(folder: Path) -> Verdicts:
     from equipoise_operator.campaign.results import verdicts_of  # noqa: PLC0415
     from equipoise_operator.report.data import gather  # noqa: PLC0415
-    from equipoise_operator.stores.ledger_sqlite import SqliteLedger  # noqa: PLC0415
+    from equipoise_operator.stores.sqlite.opening import open_ledger  # noqa: PLC0415
 
-    with SqliteLedger(folder / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(folder / "ledger.sqlite3", read_only=True) as ledger:
         return verdicts_of(gather(ledger))
 
 

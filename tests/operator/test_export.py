@@ -11,9 +11,9 @@ import pytest
 
 from campaign_files import a_campaign_folder
 from equipoise_operator import cli, export
-from equipoise_operator.commands.terminal import Format, Rows
+from equipoise_operator.export_form import Format, Rows
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from ledger_builders import whole_campaign
 
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def data(folder: Path) -> ReportData:
-    with SqliteLedger(folder / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(folder / "ledger.sqlite3", read_only=True) as ledger:
         return gather(ledger)
 
 

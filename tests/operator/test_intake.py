@@ -23,7 +23,8 @@ from equipoise_operator import cli, verification
 from equipoise_operator.campaign.schedule import Outcome
 from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.report.data import gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_operator.validating.intake import Frozen, Taken, record_name, take_in
 from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.judged import JudgedRecord
@@ -40,14 +41,14 @@ def frozen() -> Frozen:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path, frozen: Frozen) -> Iterator[SqliteLedger]:
+def ledger(tmp_path: Path, frozen: Frozen) -> Iterator[Ledger]:
     with a_ledger(tmp_path, protocols=PROTOCOLS) as opened:
         opened.register(frozen.registration, frozen.contents)
         yield opened
 
 
 @pytest.fixture
-def planned(frozen: Frozen, ledger: SqliteLedger) -> PlannedBlock:
+def planned(frozen: Frozen, ledger: Ledger) -> PlannedBlock:
     block = frozen.plan(BlockKey(1, "gelu", "cpu"), 1)
     ledger.plan(block)
     return block
@@ -61,14 +62,14 @@ def delivered(sealed: SealedRecord) -> bytes:
     return sealed.model_dump_json(by_alias=True).encode()
 
 
-def taken(content: bytes, frozen: Frozen, ledger: SqliteLedger) -> Taken:
+def taken(content: bytes, frozen: Frozen, ledger: Ledger) -> Taken:
     found = take_in(content, frozen, ledger)
     assert found is not None
     return found
 
 
 def test_an_honest_record_is_in_the_ledger(
-    frozen: Frozen, ledger: SqliteLedger, planned: PlannedBlock
+    frozen: Frozen, ledger: Ledger, planned: PlannedBlock
 ) -> None:
     found = taken(delivered(an_answer(planned, frozen.registration)), frozen, ledger)
     assert found.outcome is Outcome.VALID
@@ -78,7 +79,7 @@ def test_an_honest_record_is_in_the_ledger(
 
 
 def test_a_record_delivered_twice_is_there_once(
-    frozen: Frozen, ledger: SqliteLedger, planned: PlannedBlock
+    frozen: Frozen, ledger: Ledger, planned: PlannedBlock
 ) -> None:
     sealed = an_answer(planned, frozen.registration)
     first = taken(delivered(sealed), frozen, ledger)
@@ -88,7 +89,7 @@ def test_a_record_delivered_twice_is_there_once(
 
 
 def test_a_record_that_was_changed_on_its_way_leaves_a_rejection_and_no_record(
-    frozen: Frozen, ledger: SqliteLedger, planned: PlannedBlock
+    frozen: Frozen, ledger: Ledger, planned: PlannedBlock
 ) -> None:
     honest_answer = an_answer(planned, frozen.registration)
     changed = honest_answer.record.model_copy(update={"whole_nanoseconds": 1})
@@ -101,7 +102,7 @@ def test_a_record_that_was_changed_on_its_way_leaves_a_rejection_and_no_record(
 
 
 def test_a_class_stays_with_the_machine_and_the_software_that_it_began_on(
-    tmp_path: Path, frozen: Frozen, ledger: SqliteLedger, planned: PlannedBlock
+    tmp_path: Path, frozen: Frozen, ledger: Ledger, planned: PlannedBlock
 ) -> None:
     first = taken(delivered(an_answer(planned, frozen.registration)), frozen, ledger)
     assert first.admitted is not None
@@ -123,7 +124,7 @@ def test_a_class_stays_with_the_machine_and_the_software_that_it_began_on(
 
 @pytest.mark.parametrize("content", [b'{"record": ', b"", b"[]", b"\xff\xfe", b'{"record": {}}'])
 def test_what_is_no_sealed_record_is_not_taken_in(
-    content: bytes, frozen: Frozen, ledger: SqliteLedger
+    content: bytes, frozen: Frozen, ledger: Ledger
 ) -> None:
     assert take_in(content, frozen, ledger) is None
 
@@ -135,7 +136,7 @@ def test_what_a_killed_run_left_is_taken_in_and_what_it_lost_is_said(
     out = tmp_path / "out"
     arguments = ["run", str(file), "--out", str(out)]
     assert cli.main(arguments) == ExitCode.UNFINISHED
-    with SqliteLedger(out / "ledger.sqlite3") as ledger:
+    with open_ledger(out / "ledger.sqlite3") as ledger:
         [registration] = ledger.registrations()
         digest = registration_digest(registration)
         frozen = Frozen(registration, ledger.contents(digest), (out / "secret").read_text())
@@ -153,7 +154,7 @@ def test_what_a_killed_run_left_is_taken_in_and_what_it_lost_is_said(
     capsys.readouterr()
     assert cli.main(arguments) == ExitCode.UNFINISHED
     assert "gelu on one: estimation block 1" in capsys.readouterr().err
-    with SqliteLedger(out / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(out / "ledger.sqlite3", read_only=True) as ledger:
         data = gather(ledger)
     assert [one.record.identity for one in data.records] == [blocks[0].identity]
     assert [(one.claimed, one.ending) for one in data.rejections] == [

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_protocol.ledger import chain
 from ledger_builders import PROTOCOLS
 
@@ -57,7 +57,7 @@ def crashes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def _check_chain(path: Path) -> None:
-    with SqliteLedger(path, read_only=True, protocols=PROTOCOLS) as ledger:
+    with open_ledger(path, read_only=True, protocols=PROTOCOLS) as ledger:
         assert chain.verify(ledger.entries()) is None
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 import corpus_cases
-from equipoise_operator.stores import schema
+from equipoise_operator.stores.sqlite import schema
 from equipoise_protocol import constants
 from equipoise_protocol.ledger.bodies import Ending, Validity
 from equipoise_protocol.ledger.entry import GENESIS, EntryKind

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise_operator.stores import connection, schema
 from equipoise_operator.stores.errors import StoreError
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite import connection, schema
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from ledger_builders import PROTOCOLS, a_ledger
 
 
@@ -55,7 +55,7 @@ def test_a_ledger_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="schema version 0099; this program knows up to"):
         a_ledger(tmp_path)
     with pytest.raises(StoreError, match="schema version 0099; this program reads"):
-        SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True, protocols=PROTOCOLS)
+        open_ledger(tmp_path / "ledger.sqlite3", read_only=True, protocols=PROTOCOLS)
 
 
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from pathlib import Path
@@ -21,14 +22,16 @@ from builders import (
     contents_of,
 )
 from corpus_cases import honest
-from equipoise_operator.stores import connection, ledger_sqlite, log
+from equipoise_operator.report.data import gather
 from equipoise_operator.stores.errors import RefusedError, StoreError
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger, known_protocols
+from equipoise_operator.stores.ledger import Ledger, known_protocols, now
 from equipoise_operator.stores.rows import IngestOutcome
+from equipoise_operator.stores.sqlite import connection, log
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_bytes
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.bodies import Ending, LostCause, Validity, plan_of
-from equipoise_protocol.ledger.entry import EntryKind
+from equipoise_protocol.ledger.entry import EntryKind, Head
 from equipoise_protocol.registration import registration_digest
 from equipoise_protocol.spec import Retries
 from equipoise_protocol.verdict import Portability, Verdict
@@ -38,6 +41,7 @@ from ledger_builders import (
     a_ledger,
     a_refusal,
     a_void_finding,
+    connection_of,
     sealed_answer,
     two_class_campaign,
     two_class_registration,
@@ -48,7 +52,7 @@ REGISTRATION = honest().registration
 CONTENTS = honest().contents
 
 
-def count(ledger: SqliteLedger, kind: EntryKind) -> int:
+def count(ledger: Ledger, kind: EntryKind) -> int:
     return sum(entry.kind is kind for entry in ledger.entries())
 
 
@@ -103,7 +107,7 @@ def test_an_unknown_registration_is_named_beside_the_known_ones(tmp_path: Path) 
 
 
 def test_the_installed_protocol_is_known_to_a_new_ledger(tmp_path: Path) -> None:
-    with SqliteLedger(tmp_path / "ledger.sqlite3"):
+    with open_ledger(tmp_path / "ledger.sqlite3"):
         pass
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as opened:
         found = dict(opened.execute("SELECT digest, version FROM protocols").fetchall())
@@ -115,7 +119,7 @@ def test_a_newer_program_adds_its_protocol_and_keeps_the_old_one(tmp_path: Path)
     newer = "sha256:" + "e" * 64
     a_ledger(tmp_path).close()
     with a_ledger(tmp_path, protocols=PROTOCOLS | {newer: "0.2.0"}) as ledger:
-        rows = ledger._connection.execute("SELECT digest, version FROM protocols").fetchall()
+        rows = connection_of(ledger).execute("SELECT digest, version FROM protocols").fetchall()
     assert dict(rows) == PROTOCOLS | {newer: "0.2.0"}
 
 
@@ -283,6 +287,77 @@ def test_records_can_be_asked_for_by_question(tmp_path: Path) -> None:
         assert ledger.records(name, "another") == ()
 
 
+# One campaign among many.
+
+
+def two_campaigns(ledger: Ledger) -> tuple[str, str]:
+    """A campaign with a record, and its amendment with a plan, by turns."""
+    amending = a_spec(amends=registration_digest(REGISTRATION), seen_before="One block.")
+    amended = a_registration(amending, secret="7a" * 32)
+    first = ledger.register(REGISTRATION, CONTENTS)
+    second = ledger.register(amended, contents_of(amending))
+    planned = a_planned_block(REGISTRATION)
+    ledger.plan(planned)
+    ledger.plan(a_planned_block(amended, secret="7a" * 32))
+    ledger.ingest(sealed_answer(planned, REGISTRATION), ())
+    return first, second
+
+
+def test_an_excerpt_holds_one_campaigns_entries_and_the_whole_ledgers_head(tmp_path: Path) -> None:
+    with a_ledger(tmp_path) as ledger:
+        first, second = two_campaigns(ledger)
+        whole = tuple(ledger.entries())
+        assert ledger.registration_digests() == (first, second)
+        assert ledger.excerpt(first) == ((whole[0], whole[2], whole[4]), whole[-1].head)
+        assert ledger.excerpt(second) == ((whole[1], whole[3]), whole[-1].head)
+        assert ledger.excerpt("sha256:beef") == ((), whole[-1].head)
+
+
+def test_an_excerpt_is_of_one_moment_while_another_program_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_ledger(tmp_path) as ledger, a_ledger(tmp_path) as other:
+        name = ledger.register(REGISTRATION, CONTENTS)
+        read_head = log.head_of
+
+        def late_head(connection: sqlite3.Connection) -> Head:
+            monkeypatch.undo()
+            other.plan(a_planned_block(REGISTRATION))
+            return read_head(connection)
+
+        monkeypatch.setattr(log, "head_of", late_head)
+        (registered,), head = ledger.excerpt(name)
+        assert head == registered.head
+        assert ledger.head() == other.head() != head
+
+
+def test_what_is_asked_of_one_campaign_is_found_by_an_index(tmp_path: Path) -> None:
+    with a_ledger(tmp_path) as ledger:
+        name, _ = two_campaigns(ledger)
+        connection = connection_of(ledger)
+        traced: list[str] = []
+        connection.set_trace_callback(traced.append)
+        gather(ledger, registration=name)
+        ledger.registration(name)
+        ledger.planned(name)
+        ledger.records(name)
+        ledger.records(name, "gelu", NODE_CLASS)
+        ledger.rejections(name)
+        ledger.verdicts(name)
+        ledger.portability(name)
+        ledger.secret(name)
+        ledger.plan(a_planned_block(REGISTRATION, block=2))
+        ledger.plan(a_planned_block(REGISTRATION, block=2, attempt=2))
+        ledger.ingest(sealed_answer(a_planned_block(REGISTRATION, block=3), REGISTRATION), ())
+        ledger.reveal(name, SECRET)
+        connection.set_trace_callback(None)
+        asked = {one for one in traced if re.match(r"SELECT .* FROM entries WHERE ", one)}
+        assert len(asked) > 12
+        for one in asked:
+            steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {one}")]
+            assert steps[0].startswith("SEARCH entries USING"), (one, steps)
+
+
 # Ending.
 
 
@@ -339,7 +414,7 @@ def test_entries_follow_on_each_other_and_the_head_is_the_last(tmp_path: Path) -
 
 
 def test_an_entry_says_when_it_was_appended(tmp_path: Path) -> None:
-    with SqliteLedger(tmp_path / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
+    with open_ledger(tmp_path / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
         ledger.register(REGISTRATION, CONTENTS)
         (entry,) = ledger.entries()
     assert entry.appended_at.startswith("20")
@@ -348,7 +423,7 @@ def test_an_entry_says_when_it_was_appended(tmp_path: Path) -> None:
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
     with a_ledger(tmp_path) as ledger:
-        ask = ledger._connection.execute
+        ask = connection_of(ledger).execute
         assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
         assert ask("PRAGMA synchronous").fetchone() == (2,)  # FULL
         assert ask("PRAGMA foreign_keys").fetchone() == (1,)
@@ -357,7 +432,7 @@ def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
 def test_a_ledger_opened_to_read_writes_nothing(tmp_path: Path) -> None:
     with a_ledger(tmp_path) as ledger:
         ledger.register(REGISTRATION, CONTENTS)
-    with SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(tmp_path / "ledger.sqlite3", read_only=True) as ledger:
         assert ledger.registrations() == (REGISTRATION,)
         with pytest.raises(StoreError, match="readonly database"):
             ledger.plan(a_planned_block(REGISTRATION))
@@ -365,7 +440,7 @@ def test_a_ledger_opened_to_read_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_ledger_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="There is no ledger at"):
-        SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True)
+        open_ledger(tmp_path / "ledger.sqlite3", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -383,14 +458,14 @@ def test_a_ledger_on_a_medium_that_cannot_be_written_is_read_all_the_same(
         return opened(path, options)
 
     monkeypatch.setattr(connection, "_opened", as_on_such_a_medium)
-    with SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(tmp_path / "ledger.sqlite3", read_only=True) as ledger:
         assert ledger.registrations() == (REGISTRATION,)
 
 
 def test_reading_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite3").write_text("not a database" * 100)
     with pytest.raises(StoreError, match="file is not a database"):
-        SqliteLedger(tmp_path / "ledger.sqlite3", read_only=True)
+        open_ledger(tmp_path / "ledger.sqlite3", read_only=True)
 
 
 def test_a_full_disk_acknowledges_nothing_and_the_record_can_come_again(tmp_path: Path) -> None:
@@ -399,13 +474,13 @@ def test_a_full_disk_acknowledges_nothing_and_the_record_can_come_again(tmp_path
     with a_ledger(tmp_path) as ledger:
         name = ledger.register(REGISTRATION, CONTENTS)
         ledger.plan(planned)
-        (pages,) = ledger._connection.execute("PRAGMA page_count").fetchone()
-        ledger._connection.execute(f"PRAGMA max_page_count = {pages}")
+        (pages,) = connection_of(ledger).execute("PRAGMA page_count").fetchone()
+        connection_of(ledger).execute(f"PRAGMA max_page_count = {pages}")
         head = ledger.head()
         with pytest.raises(StoreError, match="database or disk is full"):
             ledger.ingest(sealed, ())
         assert (ledger.head(), ledger.records(name)) == (head, ())
-        ledger._connection.execute("PRAGMA max_page_count = 1000000")
+        connection_of(ledger).execute("PRAGMA max_page_count = 1000000")
         assert ledger.ingest(sealed, ()).outcome is IngestOutcome.ACCEPTED
 
 
@@ -431,7 +506,7 @@ def test_two_programs_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
 
 def test_the_order_of_entries_is_the_ledgers_own_whatever_the_clock_says(tmp_path: Path) -> None:
     backwards = iter(f"2026-12-01T12:00:{60 - tick:02d}.000000Z" for tick in range(1, 60))
-    with SqliteLedger(
+    with open_ledger(
         tmp_path / "ledger.sqlite3", protocols=PROTOCOLS, clock=lambda: next(backwards)
     ) as ledger:
         ledger.register(REGISTRATION, CONTENTS)
@@ -461,7 +536,7 @@ def test_an_ingest_that_fails_within_its_transaction_leaves_no_half(
             ledger.ingest(sealed_answer(planned, REGISTRATION), ())
         monkeypatch.undo()
         assert ledger.head() == head
-        assert not ledger._connection.in_transaction
+        assert not connection_of(ledger).in_transaction
 
 
 def test_the_whole_campaign_by_calls_is_the_one_by_entries(tmp_path: Path) -> None:
@@ -480,6 +555,6 @@ def test_the_whole_campaign_by_calls_is_the_one_by_entries(tmp_path: Path) -> No
 
 
 def test_the_present_moment_is_written_in_utc() -> None:
-    moment = ledger_sqlite.now()
+    moment = now()
     assert len(moment) == len(MOMENT)
     assert moment.endswith("Z")

@@ -30,7 +30,7 @@ from equipoise_operator import cli, generate
 from equipoise_operator.campaign import results
 from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_protocol.registration import registration_digest
 from equipoise_protocol.verdict import Verdicts
 
@@ -56,7 +56,7 @@ def run(file: Path, out: Path, *arguments: str) -> subprocess.CompletedProcess[s
 
 
 def data_in(out: Path) -> ReportData:
-    with SqliteLedger(out / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(out / "ledger.sqlite3", read_only=True) as ledger:
         return gather(ledger)
 
 
@@ -207,7 +207,7 @@ def test_an_amendment_goes_into_the_same_ledger_and_is_shown_on_a_terminal(
     assert code == 0, shown
     assert "blocks" in shown
     assert "\x1b[" in shown
-    with SqliteLedger(out / "ledger.sqlite3", read_only=True) as ledger:
+    with open_ledger(out / "ledger.sqlite3", read_only=True) as ledger:
         digests = [registration_digest(one) for one in ledger.registrations()]
         assert digests[0] == first
         assert len(digests) == 2

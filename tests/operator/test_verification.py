@@ -27,8 +27,8 @@ from builders import (
 )
 from corpus_cases import Json, honest
 from equipoise_operator import verification
-from equipoise_operator.stores import log, schema
 from equipoise_operator.stores.errors import StoreError
+from equipoise_operator.stores.sqlite import log, schema
 from equipoise_operator.verification_result import Verification
 from equipoise_protocol import judgement
 from equipoise_protocol.block import BlockRecord, SealedRecord

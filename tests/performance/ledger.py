@@ -39,9 +39,9 @@ from builders import (
     contents_of,
 )
 from equipoise_operator import verification
-from equipoise_operator.stores import log, schema
-from equipoise_operator.stores.connection import connect, transaction
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite import log, schema
+from equipoise_operator.stores.sqlite.connection import connect, transaction
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_protocol.canonical import canonical_bytes
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.bodies import admitted, plan_of
@@ -110,7 +110,7 @@ def measured(blocks: int, folder: Path) -> tuple[dict[str, list[Timed]], int]:
     }
     size = 0
     bare = Bare(folder)
-    with SqliteLedger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
+    with open_ledger(folder / "ledger.sqlite3", protocols=PROTOCOLS) as ledger:
         ledger.register(registration, contents_of(registration.spec))
         bare.append(EntryKind.REGISTRATION, registration)
         for block in range(1, blocks + 1):

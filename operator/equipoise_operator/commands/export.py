@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from equipoise_operator.commands.asked import DirectoryArgument, ToOption
-from equipoise_operator.commands.terminal import Format, Rows
+from equipoise_operator.export_form import Format, Rows
 
 
 def export(

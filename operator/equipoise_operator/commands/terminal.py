@@ -29,23 +29,6 @@ class Page(StrEnum):
     MARKDOWN = "markdown"
 
 
-class Rows(StrEnum):
-    """What a row of an export is."""
-
-    VALUES = "values"
-    """One timed call."""
-    RUNS = "runs"
-    """One arm's turn in a block."""
-
-
-class Format(StrEnum):
-    """How the rows of an export are written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-
-
 WIDE = 10_000
 """Columns where no terminal says how many there are: lines and tables are never broken or cut."""
 

@@ -33,7 +33,7 @@ from equipoise_operator.local.observer import Measured, Observer
 from equipoise_operator.local.opening import forget_secret, open_campaign
 from equipoise_operator.local.runner_process import NoRecordError, RunnerCall, Runners
 from equipoise_operator.report.data import ReportData
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_operator.validating.intake import Taken, record_name
 from equipoise_operator.validating.open_campaign import OpenCampaign
 from equipoise_protocol.block import PlannedBlock
@@ -77,7 +77,7 @@ def run(
     """
     with folder.locked():
         runner_process.wait_for_orphans(folder.cache)
-        with SqliteLedger(folder.ledger) as ledger, Runners(folder.cache) as runners:
+        with open_ledger(folder.ledger) as ledger, Runners(folder.cache) as runners:
             opened = open_campaign(loaded, folder, ledger, utc_now=clocks.utc_now)
             session = _Session(folder, opened, observer=observer, clocks=clocks)
             return session.run(loaded.parsed.campaign.spec, runners)

@@ -16,10 +16,9 @@ from equipoise_operator.errors import OperatorError, UsageError
 from equipoise_operator.local.folder import CampaignFolder, sync_folder, write_atomically
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.validating.freezing import differences, frozen, listed
 from equipoise_operator.validating.open_campaign import OpenCampaign
-from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import Registration, commitment
 
 SECRET_LENGTH = 64
@@ -29,7 +28,7 @@ SECRET_LENGTH = 64
 def open_campaign(
     loaded: LoadedCampaign,
     folder: CampaignFolder,
-    ledger: SqliteLedger,
+    ledger: Ledger,
     *,
     utc_now: Callable[[], str],
 ) -> OpenCampaign:
@@ -54,15 +53,14 @@ def open_campaign(
     return OpenCampaign(ledger, existing, contents=loaded.contents, secret=secret)
 
 
-def _existing(ledger: SqliteLedger) -> ReportData | None:
-    has_any = any(entry.kind is EntryKind.REGISTRATION for entry in ledger.entries())
-    return gather(ledger) if has_any else None
+def _existing(ledger: Ledger) -> ReportData | None:
+    return gather(ledger) if ledger.registration_digests() else None
 
 
 def _registered(
     loaded: LoadedCampaign,
     folder: CampaignFolder,
-    ledger: SqliteLedger,
+    ledger: Ledger,
     *,
     utc_now: Callable[[], str],
     amended: ReportData | None,

@@ -6,7 +6,6 @@ the ledger says and judges nothing: whether the entries are genuine is `verify`'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,20 +13,23 @@ from equipoise_operator.errors import UsageError
 from equipoise_protocol import judged
 from equipoise_protocol.judged import JudgedRecord
 from equipoise_protocol.judgement import look_blocks
-from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.bodies import AdmittedRecord, BlockPlan, Rejection, SecretReveal
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
-from equipoise_protocol.registration import Registration, registration_digest
+from equipoise_protocol.registration import Registration
 from equipoise_protocol.spec import Comparison
 from equipoise_protocol.verdict import Portability, Verdict
 from equipoise_protocol.vocabulary import BaselineKind, Phase, VerdictKind
 
 
 class Ledger(Protocol):
-    """What a report asks of a ledger; every store has it."""
+    """What a report asks of a ledger."""
 
-    def entries(self) -> Iterator[Entry]:
-        """Every entry in order."""
+    def registration_digests(self) -> tuple[str, ...]:
+        """Digest of every registration, in the order of the ledger."""
+        ...
+
+    def excerpt(self, registration: str) -> tuple[tuple[Entry, ...], Head]:
+        """The entries of one registration in order, and the whole ledger's head at that moment."""
         ...
 
 
@@ -140,20 +142,19 @@ def gather(ledger: Ledger, *, registration: str | None = None) -> ReportData:
     Raises:
         UsageError: the ledger has no such registration.
     """
-    head = chain.EMPTY
-    registrations: dict[str, Registration] = {}
+    wanted = registration or next(reversed(ledger.registration_digests()), None)
+    entries, head = ledger.excerpt(wanted) if wanted is not None else ((), None)
+    registered: Registration | None = None
     plans: list[BlockPlan] = []
     records: list[AdmittedRecord] = []
     rejections: list[Rejection] = []
     verdicts: list[Verdict] = []
     portability: list[Portability] = []
-    secrets: dict[str, str] = {}
-    for entry in ledger.entries():
-        head = entry.head
+    secret: str | None = None
+    for entry in entries:
         match entry.kind:
             case EntryKind.REGISTRATION:
-                one = Registration.model_validate_json(entry.body)
-                registrations[registration_digest(one)] = one
+                registered = Registration.model_validate_json(entry.body)
             case EntryKind.PLAN:
                 plans.append(BlockPlan.model_validate_json(entry.body))
             case EntryKind.RECORD:
@@ -165,22 +166,21 @@ def gather(ledger: Ledger, *, registration: str | None = None) -> ReportData:
             case EntryKind.PORTABILITY:
                 portability.append(Portability.model_validate_json(entry.body))
             case EntryKind.SECRET_REVEAL:
-                revealed = SecretReveal.model_validate_json(entry.body)
-                secrets[revealed.registration_digest] = revealed.secret
-    wanted = registration or next(reversed(registrations), None)
-    if wanted is None or wanted not in registrations:
+                secret = SecretReveal.model_validate_json(entry.body).secret
+    if wanted is None or registered is None or head is None:
         raise UsageError(
             f"The ledger was asked for registration {wanted or '(any)'}; it holds"
-            f" {', '.join(registrations) or 'none'}. Run the campaign first, or name one of these."
+            f" {', '.join(ledger.registration_digests()) or 'none'}. Run the campaign first, or"
+            " name one of these."
         )
     return ReportData(
-        registration=registrations[wanted],
+        registration=registered,
         registration_digest=wanted,
-        plans=tuple(one for one in plans if one.identity.registration_digest == wanted),
-        records=tuple(one for one in records if one.record.identity.registration_digest == wanted),
-        rejections=tuple(one for one in rejections if one.claimed.registration_digest == wanted),
-        verdicts=tuple(one for one in verdicts if one.registration_digest == wanted),
-        portability=tuple(one for one in portability if one.registration_digest == wanted),
-        secret=secrets.get(wanted),
+        plans=tuple(plans),
+        records=tuple(records),
+        rejections=tuple(rejections),
+        verdicts=tuple(verdicts),
+        portability=tuple(portability),
+        secret=secret,
         head=head,
     )

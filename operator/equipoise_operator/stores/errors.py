@@ -5,7 +5,13 @@ Raised by the modules of this package alone.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from equipoise_operator.errors import OperatorError
+
+REFUSAL: Final = re.compile(r"^R\d\d: ")
+"""How a message of a rule begins, in every database."""
 
 
 class StoreError(OperatorError):

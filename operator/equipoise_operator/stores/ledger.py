@@ -1,12 +1,12 @@
-"""The ledger of a campaign on SQLite: the one way in, and the way back out (R31).
+"""The ledger of campaigns: the one way in, and the way back out, whatever the database (R31).
 
-Called by the local executor, the commands and reports. Each call that writes is one transaction:
-once it has returned, what it wrote survives `kill -9` and a power cut; before that, nothing of it
-is there. Calls may be repeated: the same content is written once.
+Opened by `sqlite.opening`; called by the executors, the commands and reports. Each call that writes
+is one transaction: once it has returned, what it wrote survives `kill -9` and a power cut; before
+that, nothing of it is there. Calls may be repeated: the same content is written once.
 
 It never judges and never decides what is measured next. The rules are the database's own triggers
-(`equipoise_protocol/ddl/sqlite`), so that whoever comes by another way meets the same ones. What
-SQLite can't refuse (a digest that is wrong, a trigger that somebody dropped or switched off) is
+(`equipoise_protocol/ddl`), so that whoever comes by another way meets the same ones. What a
+database can't refuse (a digest that is wrong, a trigger that somebody dropped or switched off) is
 found by `verification`.
 """
 
@@ -14,29 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from equipoise_operator import protocol_digest
-from equipoise_operator.stores import log, schema
 from equipoise_operator.stores.artefacts import ArtefactFolder
-from equipoise_operator.stores.connection import (
-    as_store_errors,
-    connect,
-    connect_to_read,
-    transaction,
-)
 from equipoise_operator.stores.errors import RefusedError, StoreError
+from equipoise_operator.stores.port import LedgerStore, Selection
 from equipoise_operator.stores.reading import LedgerReader
 from equipoise_operator.stores.rows import Ingested, IngestOutcome
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import digest, digest_of_bytes
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.ledger import bodies
+from equipoise_protocol.ledger import bodies, chain
 from equipoise_protocol.ledger.bodies import BlockPlan, Ending, LostCause, Rejection, SecretReveal
 from equipoise_protocol.ledger.entry import EntryKind
-from equipoise_protocol.registration import Registration, commitment, registration_digest
+from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
 from equipoise_protocol.vocabulary import Model
@@ -49,46 +42,21 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-class SqliteLedger(LedgerReader):
-    """A ledger in a file; use it as a context manager."""
+class Ledger(LedgerReader):
+    """A ledger in a store; use it as a context manager, in the thread that opened it."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        read_only: bool = False,
-        artefacts: ArtefactFolder | None = None,
-        protocols: Mapping[str, str] | None = None,
-        clock: Callable[[], str] = now,
+        self, store: LedgerStore, *, artefacts: ArtefactFolder, clock: Callable[[], str]
     ) -> None:
-        """Opens the ledger, or makes it.
+        """Called by the function that opens a store.
 
         Args:
-            path: the database file.
-            read_only: nothing is written or made; the file has to be there.
-            artefacts: where sources and sealed records go; by default the folder beside the file.
-            protocols: version by digest of every protocol that may be registered under; by default
-                the installed one and those that it has on record.
+            store: an open database of the newest schema.
+            artefacts: where sources and sealed records go.
             clock: gives the moment that an entry says it was appended at.
-
-        Raises:
-            StoreError: the file can't be used, or is of a version that this program doesn't know.
         """
-        super().__init__(
-            connect_to_read(path) if read_only else connect(path),
-            path,
-            artefacts=artefacts or ArtefactFolder(path.parent / "artefacts"),
-        )
+        super().__init__(store, artefacts=artefacts)
         self._clock = clock
-        try:
-            if read_only:
-                self._require_current()
-            else:
-                schema.bring_up_to_date(self._connection, path)
-                self._know(known_protocols() if protocols is None else protocols)
-        except BaseException:
-            self._connection.close()
-            raise
 
     def __enter__(self) -> Self:
         return self
@@ -102,8 +70,8 @@ class SqliteLedger(LedgerReader):
         self.close()
 
     def close(self) -> None:
-        """Lets go of the file."""
-        self._connection.close()
+        """Lets go of the store."""
+        self._store.close()
 
     def register(self, registration: Registration, contents: Mapping[tuple[str, str], str]) -> str:
         """The registration's digest, once it and its sources are on record (R01).
@@ -138,8 +106,8 @@ class SqliteLedger(LedgerReader):
             RefusedError: a rule refused it: it is planned otherwise already, the block is done, ...
         """
         body = bodies.plan_of(planned)
-        with transaction(self._connection):
-            if log.is_there(self._connection, digest(body)):
+        with self._store.transaction():
+            if self._store.holds(Selection(digest=digest(body))):
                 return
             before = self._open_attempt_before(body)
             if before is not None:
@@ -182,7 +150,7 @@ class SqliteLedger(LedgerReader):
         admission = bodies.admission(sealed, findings)
         body = admission.body
         object_digest = self.artefacts.put(admission.delivered)
-        with transaction(self._connection):
+        with self._store.transaction():
             known = self._admitted_of(body.digest)
             if known is not None and known.authentication == sealed.authentication:
                 return Ingested(IngestOutcome.ALREADY_THERE, body.digest)
@@ -231,15 +199,13 @@ class SqliteLedger(LedgerReader):
             StoreError: it isn't the secret that the registration committed to.
             RefusedError: the registration is unknown.
         """
-        for one in self.registrations():
-            if (
-                registration_digest(one) == registration
-                and commitment(secret) != one.secret_commitment
-            ):
+        for text in self._bodies(EntryKind.REGISTRATION, registration=registration):
+            expected = Registration.model_validate_json(text).secret_commitment
+            if commitment(secret) != expected:
                 raise StoreError(
                     f"The secret doesn't belong to registration {registration}; expected the one"
-                    f" whose digest is {one.secret_commitment}. Publish the secret that the"
-                    " campaign was frozen with."
+                    f" whose digest is {expected}. Publish the secret that the campaign was frozen"
+                    " with."
                 )
         self._append_once(
             EntryKind.SECRET_REVEAL, SecretReveal(registration_digest=registration, secret=secret)
@@ -247,35 +213,14 @@ class SqliteLedger(LedgerReader):
 
     def _append_once(self, kind: EntryKind, body: Model) -> str:
         of_body = digest(body)
-        with transaction(self._connection):
-            if not log.is_there(self._connection, of_body):
+        with self._store.transaction():
+            if not self._store.holds(Selection(digest=of_body)):
                 self._append(kind, body)
         return of_body
 
     def _append(self, kind: EntryKind, body: Model | bytes) -> None:
-        log.append(self._connection, kind, body=body, appended_at=self._clock())
-
-    def _know(self, protocols: Mapping[str, str]) -> None:
-        with as_store_errors():
-            known = {row[0] for row in self._connection.execute("SELECT digest FROM protocols")}
-        new = {digest_: version for digest_, version in protocols.items() if digest_ not in known}
-        if new:
-            with transaction(self._connection):
-                # Another process may have come first; one that is there needn't be known twice.
-                self._connection.executemany(
-                    "INSERT INTO protocols (digest, version) SELECT ?1, ?2"
-                    " WHERE NOT EXISTS (SELECT 1 FROM protocols WHERE digest = ?1)",
-                    list(new.items()),
-                )
-
-    def _require_current(self) -> None:
-        found = schema.version_of(self._connection)
-        if found != schema.REVISION:
-            raise StoreError(
-                f"The ledger at {self.path} has schema version {found or 'none'}; this program"
-                f" reads {schema.REVISION}. Open it with the equipoise that wrote it, or run the"
-                " campaign again."
-            )
+        head = self._store.head()
+        self._store.append(chain.append(head, kind, body=body, appended_at=self._clock()))
 
 
 def known_protocols() -> dict[str, str]:

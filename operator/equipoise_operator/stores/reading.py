@@ -1,33 +1,27 @@
 """What is in the ledger, read back: registrations, plans, records, rejections, verdicts, entries.
 
-The reading half of `SqliteLedger`. It parses every body with its model, and judges none.
+The reading half of `Ledger`. It parses every body with its model, and judges none.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
-from equipoise_operator.stores import log
 from equipoise_operator.stores.artefacts import ArtefactFolder
-from equipoise_operator.stores.connection import as_store_errors
 from equipoise_operator.stores.errors import StoreError
+from equipoise_operator.stores.port import LedgerStore, Selection
 from equipoise_operator.stores.rows import AdmittedRow
 from equipoise_protocol.ledger.bodies import AdmittedRecord, BlockPlan, Rejection, SecretReveal
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
-from equipoise_protocol.registration import Registration, registration_digest
+from equipoise_protocol.registration import Registration
 from equipoise_protocol.verdict import Portability, Verdict
 
 
 class LedgerReader:
-    """Reads a ledger on an open connection."""
+    """Reads a ledger from its store."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, *, artefacts: ArtefactFolder
-    ) -> None:
-        self._connection = connection
-        self.path = path
+    def __init__(self, store: LedgerStore, *, artefacts: ArtefactFolder) -> None:
+        self._store = store
         self.artefacts = artefacts
 
     def registration(self, digest: str) -> Registration:
@@ -38,10 +32,10 @@ class LedgerReader:
         """
         for body in self._bodies(EntryKind.REGISTRATION, registration=digest):
             return Registration.model_validate_json(body)
-        known = ", ".join(map(registration_digest, self.registrations())) or "none"
+        known = ", ".join(self.registration_digests()) or "none"
         raise StoreError(
-            f"Registration {digest} is not in the ledger at {self.path}; expected one of {known}."
-            " Name one of these."
+            f"Registration {digest} is not in the ledger at {self._store.place}; expected one of"
+            f" {known}. Name one of these."
         )
 
     def registrations(self) -> tuple[Registration, ...]:
@@ -49,6 +43,11 @@ class LedgerReader:
         return tuple(
             Registration.model_validate_json(body) for body in self._bodies(EntryKind.REGISTRATION)
         )
+
+    def registration_digests(self) -> tuple[str, ...]:
+        """Digest of every registration, in the order of the ledger."""
+        asked = Selection(kind=EntryKind.REGISTRATION)
+        return tuple(entry.digest for entry in self._store.entries(asked))
 
     def contents(self, digest: str) -> dict[tuple[str, str], str]:
         """Text of each source of a registration, by (comparison, arm or empty for the problem).
@@ -70,13 +69,13 @@ class LedgerReader:
         self, registration: str, comparison: str | None = None, node_class: str | None = None
     ) -> tuple[AdmittedRow, ...]:
         """The admitted records of a registration or of one of its questions, in ledger order."""
-        rows = self._rows(
-            EntryKind.RECORD,
+        asked = Selection(
+            kind=EntryKind.RECORD,
             registration=registration,
             comparison=comparison,
             node_class=node_class,
         )
-        return tuple(_admitted(seq, body) for seq, body in rows)
+        return tuple(_admitted(entry) for entry in self._store.entries(asked))
 
     def rejections(self, registration: str | None = None) -> tuple[Rejection, ...]:
         """What was refused or lost, of a registration or in all, in the order of the ledger."""
@@ -101,70 +100,61 @@ class LedgerReader:
 
     def entries(self) -> Iterator[Entry]:
         """Every entry, chained, in order."""
-        return log.entries(self._connection)
+        return self._store.entries()
+
+    def excerpt(self, registration: str) -> tuple[tuple[Entry, ...], Head]:
+        """The entries of one registration, found by their index, and the whole ledger's head.
+
+        Both are of one moment. A ledger that has grown for years is read no longer than one that
+        holds this campaign alone.
+        """
+        with self._store.snapshot():
+            own = tuple(self._store.entries(Selection(registration=registration)))
+            return own, self._store.head()
 
     def head(self) -> Head:
         """Number of entries and the last one's hash: what to keep outside the ledger (R33)."""
-        return log.head_of(self._connection)
+        return self._store.head()
 
     def _admitted_of(self, digest: str) -> AdmittedRecord | None:
         """The admitted record of a digest, or None."""
-        with as_store_errors():
-            row = self._connection.execute(
-                "SELECT body FROM entries WHERE kind = 'Record' AND record = ?", (digest,)
-            ).fetchone()
-        return AdmittedRecord.model_validate_json(row[0]) if row else None
+        for entry in self._store.entries(Selection(kind=EntryKind.RECORD, record=digest)):
+            return AdmittedRecord.model_validate_json(entry.body)
+        return None
 
     def _is_rejected(self, object_digest: str) -> bool:
         """Whether a rejection of that object is in the ledger."""
-        with as_store_errors():
-            row = self._connection.execute(
-                "SELECT 1 FROM entries WHERE kind = 'Rejection' AND record = ? LIMIT 1",
-                (object_digest,),
-            ).fetchone()
-        return row is not None
+        return self._store.holds(Selection(kind=EntryKind.REJECTION, record=object_digest))
 
     def _open_attempt_before(self, plan: BlockPlan) -> BlockPlan | None:
         """The attempt before a plan's own, where it is planned and has not ended."""
         one = plan.identity
-        with as_store_errors():
-            row = self._connection.execute(
-                "SELECT p.body FROM entries AS p WHERE p.kind = 'Plan' AND p.registration = ?"
-                " AND p.comparison = ? AND p.node_class = ? AND p.block = ? AND p.attempt = ?"
-                " AND NOT EXISTS (SELECT 1 FROM entries AS d WHERE d.nonce = p.nonce"
-                " AND d.kind IN ('Record', 'Rejection'))",
-                (
-                    one.registration_digest,
-                    one.comparison,
-                    one.node_class,
-                    one.block,
-                    one.attempt - 1,
-                ),
-            ).fetchone()
-        return BlockPlan.model_validate_json(row[0]) if row else None
+        before = Selection(
+            kind=EntryKind.PLAN,
+            registration=one.registration_digest,
+            comparison=one.comparison,
+            node_class=one.node_class,
+            block=one.block,
+            attempt=one.attempt - 1,
+        )
+        for entry in tuple(self._store.entries(before)):
+            planned = BlockPlan.model_validate_json(entry.body)
+            if not self._has_ended(planned):
+                return planned
+        return None
+
+    def _has_ended(self, plan: BlockPlan) -> bool:
+        nonce = plan.identity.nonce
+        return any(
+            self._store.holds(Selection(kind=kind, nonce=nonce))
+            for kind in (EntryKind.RECORD, EntryKind.REJECTION)
+        )
 
     def _bodies(self, kind: EntryKind, *, registration: str | None = None) -> Iterator[str]:
-        return (body for _, body in self._rows(kind, registration=registration))
-
-    def _rows(
-        self,
-        kind: EntryKind,
-        *,
-        registration: str | None = None,
-        comparison: str | None = None,
-        node_class: str | None = None,
-    ) -> list[tuple[int, str]]:
-        with as_store_errors(self.path):
-            return self._connection.execute(
-                "SELECT seq, body FROM entries WHERE kind = ?1"
-                " AND (?2 IS NULL OR registration = ?2)"
-                " AND (?3 IS NULL OR comparison = ?3)"
-                " AND (?4 IS NULL OR node_class = ?4)"
-                " ORDER BY seq",
-                (kind.value, registration, comparison, node_class),
-            ).fetchall()
+        asked = Selection(kind=kind, registration=registration)
+        return (entry.body for entry in self._store.entries(asked))
 
 
-def _admitted(seq: int, body: str) -> AdmittedRow:
-    one = AdmittedRecord.model_validate_json(body)
-    return AdmittedRow(one.digest, one.record, one.findings, one.validity, seq)
+def _admitted(entry: Entry) -> AdmittedRow:
+    one = AdmittedRecord.model_validate_json(entry.body)
+    return AdmittedRow(one.digest, one.record, one.findings, one.validity, entry.seq)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from equipoise_operator.campaign.results import NANOSECONDS, key_of
 from equipoise_operator.campaign.schedule import Outcome
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.stores.rows import IngestOutcome
 from equipoise_protocol import plan
 from equipoise_protocol.block import BlockIdentity, PlannedBlock, SealedRecord
@@ -74,7 +74,7 @@ def record_name(identity: BlockIdentity) -> str:
 
 
 def take_in(
-    content: bytes, frozen: Frozen, ledger: SqliteLedger, *, judged: tuple[JudgedRecord, ...] = ()
+    content: bytes, frozen: Frozen, ledger: Ledger, *, judged: tuple[JudgedRecord, ...] = ()
 ) -> Taken | None:
     """Takes a record into the ledger.
 

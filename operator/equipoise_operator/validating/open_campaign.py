@@ -15,7 +15,7 @@ from equipoise_operator.campaign import results
 from equipoise_operator.campaign.schedule import Ending, LedgerState
 from equipoise_operator.errors import OperatorError
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.validating import intake
 from equipoise_operator.validating.intake import Frozen, Taken
 from equipoise_protocol import judgement, portability
@@ -31,7 +31,7 @@ class OpenCampaign:
 
     def __init__(
         self,
-        ledger: SqliteLedger,
+        ledger: Ledger,
         data: ReportData,
         *,
         contents: Mapping[tuple[str, str], str],

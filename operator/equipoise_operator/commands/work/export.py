@@ -10,11 +10,11 @@ from pathlib import Path
 
 from equipoise_operator import export as exporting
 from equipoise_operator.commands import terminal
-from equipoise_operator.commands.terminal import Format, Rows
 from equipoise_operator.errors import OperatorError, UsageError
+from equipoise_operator.export_form import Format, Rows
 from equipoise_operator.local.folder import existing, write_atomically
 from equipoise_operator.report.data import gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 
 
 def export(directory: Path | None, *, form: Format, rows: Rows, to: Path | None) -> None:
@@ -24,7 +24,7 @@ def export(directory: Path | None, *, form: Format, rows: Rows, to: Path | None)
         if to is None:
             raise UsageError("Parquet is binary: name a file with -o.")
     folder = existing(directory)
-    with SqliteLedger(folder.ledger, read_only=True) as ledger:
+    with open_ledger(folder.ledger, read_only=True) as ledger:
         data = gather(ledger)
     table, types = exporting.table(data, rows), exporting.columns(rows)
     if to is None:

@@ -10,13 +10,13 @@ from equipoise_operator.commands.work import reports
 from equipoise_operator.errors import OperatorError
 from equipoise_operator.local.folder import existing, write_atomically
 from equipoise_operator.report.data import gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 
 
 def report(directory: Path | None, *, form: Page | None, to: Path | None, output: Output) -> None:
     """Writes one form of the report, or both, and prints where."""
     folder = existing(directory)
-    with SqliteLedger(folder.ledger, read_only=True) as ledger:
+    with open_ledger(folder.ledger, read_only=True) as ledger:
         data = gather(ledger)
     pages = [form] if form is not None else ([Page.HTML] if to is not None else list(Page))
     places = {Page.HTML: folder.report_html, Page.MARKDOWN: folder.report_markdown}

@@ -11,13 +11,13 @@ from equipoise_operator.commands.terminal import Output
 from equipoise_operator.commands.work.run import ratio_text
 from equipoise_operator.local.folder import existing
 from equipoise_operator.report.data import ReportData, gather
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 
 
 def status(directory: Path | None, *, output: Output) -> None:
     """Prints how far a campaign is."""
     folder = existing(directory)
-    with SqliteLedger(folder.ledger, read_only=True) as ledger:
+    with open_ledger(folder.ledger, read_only=True) as ledger:
         data = gather(ledger)
     rows = status_rows(data)
     if output is Output.JSON:

@@ -10,7 +10,7 @@ from equipoise_operator.commands.terminal import Output
 from equipoise_operator.errors import UsageError
 from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.local.folder import CampaignFolder, existing
-from equipoise_operator.stores.ledger_sqlite import SqliteLedger
+from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_operator.verification import verify as recomputed
 from equipoise_operator.verification_result import Verification
 from equipoise_protocol.ledger.entry import Head
@@ -49,7 +49,7 @@ def _unpublished(folder: CampaignFolder) -> dict[str, str]:
     """The secret of a campaign under way, so that its records can be authenticated already."""
     with suppress(OSError, ValueError):
         secret = folder.secret.read_text(encoding="ascii").strip()
-        with SqliteLedger(folder.ledger, read_only=True) as ledger:
+        with open_ledger(folder.ledger, read_only=True) as ledger:
             return {
                 registration_digest(one): secret
                 for one in ledger.registrations()

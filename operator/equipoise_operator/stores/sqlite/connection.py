@@ -5,22 +5,19 @@ Called by the other modules of this package. It knows no table.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from equipoise_operator.stores.errors import RefusedError, StoreError
+from equipoise_operator.stores.errors import REFUSAL, RefusedError, StoreError
 
 OLDEST_SQLITE: Final = (3, 37, 0)
 """The first with STRICT tables; JSON functions and generated columns are older."""
 
 PATIENCE_SECONDS: Final = 30.0
 """How long a writer waits for another one; a transaction here takes milliseconds."""
-
-REFUSAL: Final = re.compile(r"^R\d\d: ")
 
 SETTINGS: Final = (
     "PRAGMA journal_mode = WAL",  # readers don't wait, a crash leaves no half
@@ -101,6 +98,22 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """One transaction that only reads: all of it sees the same moment.
+
+    Raises:
+        StoreError: the database can't be read.
+    """
+    with as_store_errors():
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from equipoise_operator.stores import log, schema
-from equipoise_operator.stores.connection import REFUSAL, as_store_errors, connect_to_read
-from equipoise_operator.stores.errors import RefusedError
+from equipoise_operator.stores.errors import REFUSAL, RefusedError
+from equipoise_operator.stores.sqlite import log, schema
+from equipoise_operator.stores.sqlite.connection import as_store_errors, connect_to_read
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.entry import Entry, EntryKind
 from equipoise_protocol.vocabulary import Model

@@ -1,18 +1,19 @@
 """Entries in the database: the one statement that appends, and the ones that read them back.
 
-Called by the ledger and by verification. It knows no rule: the database has those.
+Called by the store and by verification. It knows no rule: the database has those.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Final
 
-from equipoise_operator.stores.connection import as_store_errors
+from equipoise_operator.stores.port import EVERYTHING, Selection
+from equipoise_operator.stores.sqlite.connection import as_store_errors
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
-from equipoise_protocol.vocabulary import Model
 
 COLUMNS: Final = ("seq", "kind", "appended_at", "digest", "previous", "hash", "body")
 
@@ -31,22 +32,13 @@ def head_of(connection: sqlite3.Connection) -> Head:
     return Head(row[0], row[1]) if row else chain.EMPTY
 
 
-def append(
-    connection: sqlite3.Connection, kind: EntryKind, *, body: Model | bytes, appended_at: str
-) -> Entry:
-    """Appends an entry, within the caller's transaction.
+def put(connection: sqlite3.Connection, entry: Entry) -> None:
+    """Inserts an entry as it is.
 
     Raises:
         RefusedError: a rule of the database refused it.
         StoreError: the database can't be written.
     """
-    entry = chain.append(head_of(connection), kind, body=body, appended_at=appended_at)
-    put(connection, entry)
-    return entry
-
-
-def put(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Inserts an entry as it is, for a replay."""
     with as_store_errors():
         connection.execute(
             _INSERT,
@@ -62,15 +54,16 @@ def put(connection: sqlite3.Connection, entry: Entry) -> None:
         )
 
 
-def entries(connection: sqlite3.Connection) -> Iterator[Entry]:
-    """Every entry, in order.
+def entries(connection: sqlite3.Connection, asked: Selection = EVERYTHING) -> Iterator[Entry]:
+    """The selected entries, in order.
 
     Raises:
         StoreError: the database can't be read, or an entry is of a kind that nobody knows.
     """
+    where, values = _condition(asked)
     with as_store_errors():
         for seq, kind, appended_at, digest, previous, hash_, body in connection.execute(
-            f"{_SELECT} ORDER BY seq"
+            f"{_SELECT}{where} ORDER BY seq", values
         ):
             yield Entry(
                 seq=seq,
@@ -83,10 +76,24 @@ def entries(connection: sqlite3.Connection) -> Iterator[Entry]:
             )
 
 
-def is_there(connection: sqlite3.Connection, digest: str) -> bool:
-    """Whether an entry with a body of that digest is in the ledger."""
+def holds(connection: sqlite3.Connection, asked: Selection) -> bool:
+    """Whether any entry is selected."""
+    where, values = _condition(asked)
     with as_store_errors():
-        row = connection.execute(
-            "SELECT 1 FROM entries WHERE digest = ? LIMIT 1", (digest,)
-        ).fetchone()
+        row = connection.execute(f"SELECT 1 FROM entries{where} LIMIT 1", values).fetchone()  # noqa: S608 - names of columns
     return row is not None
+
+
+def _condition(asked: Selection) -> tuple[str, list[str | int]]:
+    """The condition, and its values in order. Pure.
+
+    What isn't asked for isn't in it either, so that the planner sees which index serves.
+    """
+    given = {field.name: getattr(asked, field.name) for field in fields(asked)}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    terms, values = [f"{name} = ?" for name in wanted], list(wanted.values())
+    if asked.registration is not None and asked.kind is None:
+        # The index that knows registrations begins with the kind.
+        terms.insert(0, f"kind IN ({', '.join('?' for _ in EntryKind)})")
+        values = [*EntryKind, *values]
+    return f" WHERE {' AND '.join(terms)}" if terms else "", values

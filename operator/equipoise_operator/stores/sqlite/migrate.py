@@ -14,8 +14,8 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from equipoise_operator.stores.connection import as_store_errors, connect
 from equipoise_operator.stores.errors import StoreError
+from equipoise_operator.stores.sqlite.connection import as_store_errors, connect
 
 
 def upgrade(path: Path) -> None:
@@ -32,7 +32,7 @@ def upgrade(path: Path) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     config = Config()
-    config.set_main_option("script_location", "equipoise_operator.stores:migrations")
+    config.set_main_option("script_location", "equipoise_operator.stores.sqlite:migrations")
     config.set_main_option("path_separator", "os")
     try:
         with as_store_errors(path), engine.connect() as connection:

@@ -13,8 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from equipoise_operator.stores.connection import as_store_errors, connect_to_memory
 from equipoise_operator.stores.errors import StoreError
+from equipoise_operator.stores.sqlite.connection import as_store_errors, connect_to_memory
 
 REVISION: Final = "0001"
 """Newest version of the schema that this program knows."""
@@ -89,7 +89,7 @@ def bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
             " another folder."
         )
     # Only now: the migration machinery takes longer to import than a ledger takes to open.
-    migrate = importlib.import_module("equipoise_operator.stores.migrate")
+    migrate = importlib.import_module("equipoise_operator.stores.sqlite.migrate")
     migrate.upgrade(path)
 
 

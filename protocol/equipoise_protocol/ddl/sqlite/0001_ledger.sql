@@ -1,6 +1,6 @@
 -- The ledger on SQLite, version 1: one table of entries, and the rules that the database itself refuses by.
 --
--- Run once by the migrations (equipoise_operator.stores.migrations), read again by `equipoise verify`.
+-- Run once by the migrations (equipoise_operator.stores.sqlite.migrations), read again by `equipoise verify`.
 -- Every statement ends with a semicolon at the end of a line.
 --
 -- How it is built, and why (protocol/decisions/0010-embedded-ledger.md says more):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from equipoise_operator.stores.schema import statements
+from equipoise_operator.stores.sqlite.schema import statements
 
 revision = "0001"
 down_revision = None

@@ -1,0 +1,1 @@
+"""The ledger's store on SQLite: one file, no server. `opening.open_ledger` is the way in."""
