@@ -14,6 +14,7 @@ from equipoise_protocol import constants
 from equipoise_protocol.block import Shape, SourceText
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.vocabulary import (
+    LARGEST_INTEGER,
     AnchorQuantity,
     ArmRole,
     BaselineKind,
@@ -107,7 +108,7 @@ class KernelTask(Model):
     tolerance_basis_points: Annotated[int, Field(ge=1, le=10_000)] = constants.TOLERANCE.value
     """Largest error, relative to the spread of the float64 reference output: 100 is 1 %."""
     minimum_operations: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=16)
+        tuple[Annotated[int, Field(ge=0, le=LARGEST_INTEGER)], ...], Field(max_length=16)
     ] = ()
     """Fewest arithmetic operations that any correct method needs, one number a timed shape; empty:
     none claimed."""
@@ -297,7 +298,7 @@ class Anchor(Model):
     """Name of the anchor, unique within the node class."""
     quantity: AnchorQuantity
     """What is measured."""
-    expected: Annotated[int, Field(ge=1)]
+    expected: Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
     """Published figure in the quantity's base unit: bytes a second, operations a second,
     nanoseconds."""
     band_basis_points: Annotated[int, Field(ge=1, le=10_000)] = constants.ANCHOR_BAND.value

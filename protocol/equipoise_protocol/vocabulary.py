@@ -39,7 +39,10 @@ Name = Annotated[
 ]
 """A DNS label, short enough that the names of children made from it stay within 63 characters."""
 
-Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+LARGEST_INTEGER = 2**53 - 1
+"""Largest integer that canonical JSON carries exactly; digests can't be taken beyond it."""
+
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$", max_length=71)]
 """SHA-256 as `sha256:` and 64 hexadecimal digits."""
 
 HexKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

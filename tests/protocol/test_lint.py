@@ -144,6 +144,12 @@ ARMS = "spec/comparisons/0/arms"
             "spec.comparisons[0].task.kernel.minimumOperations",
             "one for each of the 2",
         ),
+        (
+            "spec/comparisons/0/task/kernel/minimumOperations",
+            [1, 2**53],
+            "spec.comparisons[0].task.kernel.minimumOperations[1]",
+            "less than or equal to 9007199254740991",
+        ),
         ("spec/nodeClasses", ["cpu", "cpu"], "spec.nodeClasses", "each name once"),
         ("spec/nodeClasses", ["gpu"], "spec.nodeClasses[0]", "a NodeClass of this file"),
         ("spec/design/blocks", 4, "spec.design.blocks", "at least 6 blocks"),
