@@ -1,4 +1,4 @@
-"""Files that are made from the code: JSON schemas and the command line's page.
+"""Files that are made from the code: JSON schemas, custom resources, the command line's page.
 
 Run by `make generate`, and by `make lint` and the tests with `--check`, so that what is published
 can't drift from what the program does:
@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+import yaml
 from typer.cli import get_docs_for_click
 
+from equipoise_operator.api import crd, roles, rule_table
 from equipoise_operator.cli import app as command_line
 from equipoise_operator.exit_codes import ExitCode
 from equipoise_protocol.spec import Campaign, NodeClass
@@ -32,6 +34,8 @@ SCHEMAS: dict[str, type[Model]] = {
 IDENTIFIER = "https://equipoise.dev/schemas/{name}.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+YAML_HEAD = "# Made by `make generate` from the models and rules: change those.\n"
+
 CLI_HEAD = """<!-- Made by `make generate` from the program itself: change that. -->
 
 """
@@ -42,7 +46,22 @@ def generated() -> dict[str, str]:
     files = {
         f"docs/schemas/{name}.schema.json": schema(name, model) for name, model in SCHEMAS.items()
     }
-    return {**files, "docs/cli.md": command_page()}
+    resources = {
+        f"crds/{plural}.yaml": as_yaml(definition)
+        for plural, definition in crd.definitions().items()
+    }
+    return {
+        **files,
+        **resources,
+        "crds/roles.yaml": as_yaml(*roles.roles()),
+        "docs/rules-of-custom-resources.md": rule_table.page(),
+        "docs/cli.md": command_page(),
+    }
+
+
+def as_yaml(*documents: dict[str, Any]) -> str:
+    """Objects of the API server as a file that `kubectl apply` takes. Pure."""
+    return YAML_HEAD + yaml.safe_dump_all(documents, sort_keys=False, width=100, allow_unicode=True)
 
 
 def schema(name: str, model: type[Model]) -> str:
