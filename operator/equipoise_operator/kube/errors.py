@@ -108,6 +108,8 @@ _ADVICE: Final[Mapping[int, str]] = {
     429: "Wait and ask again.",
 }
 
+_HELD: Final = "FieldManagerConflict"
+
 
 def api_error(
     asked: str,
@@ -131,6 +133,8 @@ def api_error(
     reason = said.get("reason") or ""
     message = said.get("message") or text.strip() or "without a word"
     advice = _ADVICE.get(status, "Look at the API server's log if it repeats.")
+    if any(one.get("reason") == _HELD for one in details.get("causes") or ()):
+        advice = "Take these fields out of what the other manager applies, or leave them to it."
     found = f"{status} {reason}".strip()
     return BY_STATUS.get(status, ApiError)(
         f"{asked}: the API server answered {found}: {message.rstrip('.')}. {advice}",

@@ -21,6 +21,7 @@ from equipoise_operator.kube.connection import APPLY_PATCH, MERGE_PATCH, Connect
 from equipoise_operator.kube.errors import (
     ApiError,
     ConflictError,
+    InvalidError,
     KubeError,
     NotFoundError,
     TooManyRequestsError,
@@ -152,8 +153,8 @@ class Writer:
             force: take over fields that another manager has set.
 
         Raises:
-            ConflictError: another manager holds a field (the message says which), or the UID
-                differs.
+            ConflictError: another manager holds a field (the message says which), or the object
+                of the UID is gone.
             ApiError, NotLeaderError, UnreachableError: as `create`.
         """
         metadata = dict(body["metadata"])
@@ -167,15 +168,23 @@ class Writer:
         }
         path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
         query = {"fieldManager": self._manager, **({"force": "true"} if force else {})}
-        return self._write(
-            "apply",
-            "PATCH",
-            resource,
-            path,
-            query=query,
-            body=whole if subresource else self._fenced(resource, whole),
-            content_type=APPLY_PATCH,
-        )
+        try:
+            return self._write(
+                "apply",
+                "PATCH",
+                resource,
+                path,
+                query=query,
+                body=whole if subresource else self._fenced(resource, whole),
+                content_type=APPLY_PATCH,
+            )
+        except InvalidError as error:
+            # The server calls another UID invalid, and an object that is gone a conflict.
+            if any(cause.startswith("metadata.uid:") for cause in error.causes):
+                raise ConflictError(
+                    str(error), status=409, reason="Conflict", details=error.details
+                ) from error
+            raise
 
     def apply_if_changed(  # noqa: PLR0913 - as `apply`, and what is known
         self,
