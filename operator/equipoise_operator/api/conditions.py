@@ -63,6 +63,8 @@ class ConditionReason(StrEnum):
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     LOOK_DUE = "LookDue"
     """Blocks wait for a verdict that may end their question."""
+    VALIDATOR_AWAITED = "ValidatorAwaited"
+    """The validator is to say where the comparisons stand before anything goes on."""
     SUSPENDED_BY_USER = "SuspendedByUser"
     NAME_TAKEN = "NameTaken"
     """An object of the name is there and is somebody else's."""
@@ -118,6 +120,7 @@ REASONS: Final[Mapping[ConditionType, Mapping[ConditionReason, Status]]] = {
         ConditionReason.UNSCHEDULABLE: "False",
         ConditionReason.IMAGE_UNAVAILABLE: "False",
         ConditionReason.LOOK_DUE: "False",
+        ConditionReason.VALIDATOR_AWAITED: "False",
         ConditionReason.SUSPENDED_BY_USER: "False",
         ConditionReason.NAME_TAKEN: "False",
         ConditionReason.FORBIDDEN: "False",

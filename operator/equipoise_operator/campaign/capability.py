@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from equipoise_operator.errors import UsageError
 from equipoise_protocol.provenance import Environment
 from equipoise_protocol.registration import RegisteredClass
-from equipoise_protocol.spec import NodeClass
+from equipoise_protocol.spec import NodeClass, NodeClassSpec
 from equipoise_protocol.vocabulary import IsaCap
 
 NEEDED_FLAGS: dict[IsaCap, frozenset[str]] = {
@@ -51,9 +51,7 @@ def registered_class(node_class: NodeClass, capability: Capability) -> Registere
         UsageError: the requirements aren't met, and there is no fallback that can be.
     """
     name, spec = node_class.metadata.name, node_class.spec
-    own = _lacking(
-        capability, spec.environment, spec.requirements.isa, spec.requirements.logical_cpus
-    )
+    own = lacking(spec, capability)
     if not own:
         return RegisteredClass(name=name, spec=spec, environment=spec.environment)
     fallback = spec.fallback
@@ -62,11 +60,11 @@ def registered_class(node_class: NodeClass, capability: Capability) -> Registere
             f"This machine is not of node class {name}: it has {own}. Run the campaign on a machine"
             f" that meets spec.requirements of {name}, or give the class a fallback environment."
         )
-    lacking = _lacking(capability, fallback, IsaCap.NATIVE, 1)
-    if lacking:
+    still = fallback_lacking(fallback, capability)
+    if still:
         raise UsageError(
             f"This machine is not of node class {name}: it has {own}, and for its fallback"
-            f" {lacking}. Run the campaign on another machine, or give the class a smaller"
+            f" {still}. Run the campaign on another machine, or give the class a smaller"
             " fallback."
         )
     return RegisteredClass(
@@ -75,6 +73,17 @@ def registered_class(node_class: NodeClass, capability: Capability) -> Registere
         environment=fallback,
         fell_back=f"the machine has {own}; fallback: {_described(fallback)}",
     )
+
+
+def lacking(spec: NodeClassSpec, capability: Capability) -> str:
+    """What a machine lacks for a class's own environment, in words; or nothing. Pure."""
+    requirements = spec.requirements
+    return _lacking(capability, spec.environment, requirements.isa, requirements.logical_cpus)
+
+
+def fallback_lacking(fallback: Environment, capability: Capability) -> str:
+    """What a machine lacks for a class's fallback, in words; or nothing. Pure."""
+    return _lacking(capability, fallback, IsaCap.NATIVE, 1)
 
 
 def _lacking(capability: Capability, environment: Environment, isa: IsaCap, cpus: int) -> str:
