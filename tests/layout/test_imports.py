@@ -71,6 +71,10 @@ def test_the_import_contracts_hold() -> None:
         ("operator/equipoise_operator/stores/ledger.py", "import sqlite3"),
         ("operator/equipoise_operator/campaign/schedule.py", "import equipoise_operator.local"),
         ("operator/equipoise_operator/local/machine.py", "import equipoise_operator.validator"),
+        (
+            "operator/equipoise_operator/controller/reconcile.py",
+            "import equipoise_operator.stores.port",
+        ),
         ("operator/equipoise_operator/planted.py", ""),
         ("protocol/equipoise_protocol/errors.py", "import os"),
         ("protocol/equipoise_protocol/errors.py", "import time"),
