@@ -37,6 +37,7 @@ _CONNECTIONS_KEPT: Final = 32
 _CHUNK: Final = 1 << 16
 _SHOWN: Final = 500
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
+_WHO_AM_I: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _AUTHENTICATION: Final = ["BearerToken"]
 
 
@@ -117,6 +118,7 @@ class Connection:
         self._client: Any = _CLIENT.ApiClient(configuration)
         self._client.user_agent = program
         self.server: str = configuration.host
+        self._user = ""
 
     def request(  # noqa: PLR0913 - the parts of a request
         self,
@@ -170,6 +172,14 @@ class Connection:
             with stream:
                 _raise_for(asked, answer, answer.read())
         return stream
+
+    def user(self) -> str:
+        """Whom the API server takes us for; asked once. Raises as `request` does."""
+        if not self._user:
+            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+            answer = self.request("POST", _WHO_AM_I, body=body)
+            self._user = answer["status"]["userInfo"]["username"]
+        return self._user
 
     def close(self) -> None:
         """Lets go of kept connections."""

@@ -1,8 +1,11 @@
 """The one way by which the controller and the validator change objects.
 
 Each write waits for a token, asks the guard, which refuses where this process may no longer lead,
-and carries the leader's fencing number. It never retries and never decides: an error goes back to
-whoever asked, whose key the work queue brings again.
+and carries the leader's fencing number. The number goes as an extra of the user, which a service
+account adds by impersonating itself: so it reaches statuses and deletions too, and the policy in
+operator/manifests/admission.yaml refuses an old one. Objects also get it as an annotation, for
+people. It never retries and never decides: an error goes back to whoever asked, whose key the work
+queue brings again.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
+from urllib.parse import quote
 
 from equipoise_operator.api import names
 from equipoise_operator.kube.buckets import TokenBucket
@@ -32,6 +36,8 @@ from equipoise_operator.kube.resources import Resource
 Propagation = Literal["Background", "Foreground", "Orphan"]
 Verb = Literal["create", "delete", "apply", "patch"]
 
+FENCING_EXTRA: Final = "Impersonate-Extra-" + quote(names.ANNOTATION_FENCING, safe=".-")
+_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 REMEMBERED_SECONDS: Final = 600.0
 """After this the API server is asked again whether what we applied still stands."""
 
@@ -71,7 +77,7 @@ class Writer:
             manager: field manager of every write.
             bucket: how fast it may write.
             guard: called right before each write; raises NotLeaderError where it may not be.
-            fencing: the leader's number, for the annotation of what is written.
+            fencing: the leader's number, which goes with every write.
             metrics: told of each write.
             clock: monotonic seconds.
         """
@@ -262,6 +268,15 @@ class Writer:
         with self._lock:
             self._applied[path] = applied
 
+    def _headers(self) -> dict[str, str]:
+        """The fencing number, for a policy to read. Other users than ours aren't fenced."""
+        if self._fencing is None or not self._connection.user().startswith(_SERVICE_ACCOUNT):
+            return {}
+        return {
+            "Impersonate-User": self._connection.user(),
+            FENCING_EXTRA: str(self._fencing()),
+        }
+
     def _fenced(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         if self._fencing is None or resource.group == "events.k8s.io":
             return dict(body)
@@ -287,10 +302,11 @@ class Writer:
         started = self._clock()
         outcome = "Unreachable"
         try:
+            headers = self._headers()
             if self._guard is not None:
                 self._guard()
             answer = self._connection.request(
-                method, path, query=query, body=body, content_type=content_type
+                method, path, query=query, body=body, content_type=content_type, headers=headers
             )
         except ApiError as error:
             outcome = str(error.status)
