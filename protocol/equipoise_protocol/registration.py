@@ -45,6 +45,9 @@ class Registration(Model):
     protocol_version: Fact
     protocol_digest: Digest
     campaign: Name
+    campaign_uid: Annotated[str, Field(max_length=63)] = ""
+    """UID of the campaign's object on a cluster, where a name may come back for another campaign;
+    empty on one machine."""
     spec: CampaignSpec
     """Without `suspend` and `abort`, which may change later."""
     classes: Annotated[tuple[RegisteredClass, ...], Field(min_length=1, max_length=16)]
@@ -101,6 +104,7 @@ def freeze(  # noqa: PLR0913 - everything that is frozen, each by its name
     protocol: tuple[str, str],
     secret: str,
     registered_at: str,
+    campaign_uid: str = "",
 ) -> Registration:
     """The registration of `spec` as read at this moment.
 
@@ -112,6 +116,7 @@ def freeze(  # noqa: PLR0913 - everything that is frozen, each by its name
         protocol: version and digest of the protocol that will judge it (R03).
         secret: 32 random bytes in hexadecimal; only its digest enters the registration (R08).
         registered_at: UTC, RFC 3339.
+        campaign_uid: of the campaign's object on a cluster; empty on one machine.
 
     Raises:
         ProtocolError: where a class or a source's content is missing.
@@ -131,6 +136,7 @@ def freeze(  # noqa: PLR0913 - everything that is frozen, each by its name
         protocol_version=protocol[0],
         protocol_digest=protocol[1],
         campaign=campaign,
+        campaign_uid=campaign_uid,
         spec=spec.model_copy(update={"suspend": False, "abort": False}),
         classes=tuple(one for name in spec.node_classes for one in classes if one.name == name),
         sources=tuple(

@@ -32,7 +32,7 @@ from equipoise_protocol.canonical import canonical_bytes, digest, digest_of_byte
 from equipoise_protocol.ledger import chain
 from equipoise_protocol.ledger.bodies import Ending, LostCause, Validity, plan_of
 from equipoise_protocol.ledger.entry import EntryKind, Head
-from equipoise_protocol.registration import registration_digest
+from equipoise_protocol.registration import Registration, registration_digest
 from equipoise_protocol.spec import Retries
 from equipoise_protocol.verdict import Portability, Verdict
 from ledger_builders import (
@@ -95,6 +95,19 @@ def test_an_amendment_that_names_the_old_registration_is_taken(tmp_path: Path) -
         ledger.register(REGISTRATION, CONTENTS)
         ledger.register(amended, contents_of(amending))
         assert ledger.registrations() == (REGISTRATION, amended)
+
+
+def test_a_campaign_made_anew_under_an_old_name_is_another_campaign(tmp_path: Path) -> None:
+    # On a cluster a name comes back with another object: its UID tells them apart.
+    def of_object(uid: str, secret: str) -> Registration:
+        return a_registration(secret=secret).model_copy(update={"campaign_uid": uid})
+
+    with a_ledger(tmp_path) as ledger:
+        ledger.register(of_object("uid-1", SECRET), CONTENTS)
+        ledger.register(of_object("uid-2", "ab" * 32), CONTENTS)
+        with pytest.raises(RefusedError, match="R02: the campaign is registered already"):
+            ledger.register(of_object("uid-1", "cd" * 32), CONTENTS)
+        assert len(ledger.registrations()) == 2
 
 
 def test_an_unknown_registration_is_named_beside_the_known_ones(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def frozen(  # noqa: PLR0913 - everything that is frozen, each by its name
     protocol: tuple[str, str],
     secret: str,
     registered_at: str,
+    campaign_uid: str = "",
 ) -> Registration:
     """The registration of a campaign on the machines that will measure it.
 
@@ -34,6 +35,7 @@ def frozen(  # noqa: PLR0913 - everything that is frozen, each by its name
         protocol: version and digest of the installed protocol.
         secret: 32 bytes in hexadecimal.
         registered_at: UTC, RFC 3339.
+        campaign_uid: of the campaign's object on a cluster; empty on one machine.
 
     Raises:
         UsageError: a machine is not of its class, which has no fallback; names them all.
@@ -47,6 +49,7 @@ def frozen(  # noqa: PLR0913 - everything that is frozen, each by its name
         protocol=protocol,
         secret=secret,
         registered_at=registered_at,
+        campaign_uid=campaign_uid,
     )
 
 

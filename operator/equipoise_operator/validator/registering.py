@@ -67,6 +67,7 @@ class Admissible:
     contents: Mapping[tuple[str, str], str]
     capability_of: Callable[[str], Capability]
     protocol: tuple[str, str]
+    campaign_uid: str
 
     def freeze(self, *, secret: str, registered_at: str) -> Registration:
         """The registration: the same for the same secret and time. Pure."""
@@ -77,6 +78,7 @@ class Admissible:
             protocol=self.protocol,
             secret=secret,
             registered_at=registered_at,
+            campaign_uid=self.campaign_uid,
         )
 
 
@@ -133,7 +135,9 @@ def examined(campaign: Raw, around: Surroundings) -> Admissible | Refused:
     if faults:
         return _refused(faults)
     able = {name: one for name, one in chosen.items() if isinstance(one, Capability)}
-    admissible = Admissible(parsed, texts, able.__getitem__, around.protocol)
+    admissible = Admissible(
+        parsed, texts, able.__getitem__, around.protocol, campaign_uid=campaign["metadata"]["uid"]
+    )
     too_large = tuple(_size_faults(admissible))
     return _refused(too_large) if too_large else admissible
 

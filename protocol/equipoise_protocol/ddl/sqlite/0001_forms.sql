@@ -3,6 +3,7 @@
 CREATE VIEW forms (kind, path, type) AS
 VALUES
 ('Registration', '$.campaign', 'text'),
+('Registration', '$.campaignUid', 'text'),
 ('Registration', '$.protocolVersion', 'text'),
 ('Registration', '$.protocolDigest', 'text'),
 ('Registration', '$.secretCommitment', 'text'),

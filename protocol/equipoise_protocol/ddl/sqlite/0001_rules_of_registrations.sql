@@ -31,6 +31,7 @@ BEGIN
     SELECT 1
     FROM registrations AS g
     WHERE g.campaign = json_extract(NEW.body, '$.campaign')
+    AND g.campaign_uid = json_extract(NEW.body, '$.campaignUid')
   )
   AND (
     json_extract(NEW.body, '$.spec.seenBefore') IS NULL

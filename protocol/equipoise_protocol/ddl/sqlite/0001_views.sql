@@ -5,6 +5,7 @@ SELECT
   seq,
   registration,
   json_extract(body, '$.campaign') AS campaign,
+  json_extract(body, '$.campaignUid') AS campaign_uid,
   json_extract(body, '$.protocolVersion') AS protocol_version,
   json_extract(body, '$.protocolDigest') AS protocol_digest,
   json_extract(body, '$.spec.question') AS question,
