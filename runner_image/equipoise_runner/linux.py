@@ -100,6 +100,18 @@ M_TOP_PAD = -2
 M_MMAP_THRESHOLD = -3
 
 
+PROC, CGROUP, CGROUP2 = 0x9FA0, 0x27E0EB, 0x63677270
+"""Kinds of file system (linux/magic.h)."""
+
+
+def file_system_of(descriptor: int) -> int:
+    """The kind of file system that a descriptor's file lies on (fstatfs(2))."""
+    # `struct statfs` begins with the kind, a long where machines have 64 bits, and is far smaller.
+    buffer = ctypes.create_string_buffer(512)
+    _checked(_LIBC.fstatfs(descriptor, buffer), f"fstatfs({descriptor})")
+    return ctypes.c_long.from_buffer(buffer).value
+
+
 def keep_freed_memory(*, largest: int) -> None:
     """Have the C library's allocator keep what is freed, blocks of up to `largest` bytes included.
 

@@ -9,6 +9,7 @@ nothing, and its docstring says what that looks like. Every reader takes the fol
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -58,6 +59,30 @@ class CpuTimes:
     steal_nanoseconds: int
 
 
+MOUNTED_ROOT, MOUNT_POINT, MOUNT_OPTIONS = 3, 4, 5
+"""Fields of a line of mountinfo (proc_pid_mountinfo(5))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A mounted file system, or a part of one."""
+
+    kind: str
+    root: str
+    """What of the file system is mounted: `/`, or a part such as a container's own cgroup."""
+    point: str
+    """Where, as an absolute path in this process's view."""
+    options: frozenset[str]
+    """Of the mount."""
+    super_options: frozenset[str]
+    """Of the file system; a version 1 cgroup's controllers are among them."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether neither the mount nor the file system is read-only."""
+        return "rw" in self.options and "rw" in self.super_options
+
+
 def text(path: Path) -> str:
     """What stands in a kernel file, without the blanks around it; empty where it can't be read."""
     try:
@@ -70,6 +95,26 @@ def number(path: Path) -> int:
     """The number that a kernel file holds, or 0."""
     content = text(path)
     return int(content) if content.isdecimal() else 0
+
+
+def mounts(root: Path) -> list[Mount]:
+    """What is mounted in this process's view, in the order in which it was."""
+    found = []
+    for line in text(root / "proc" / "self" / "mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        mount, file_system = before.split(), after.split()
+        if len(mount) <= MOUNT_OPTIONS or not file_system:
+            continue
+        found.append(
+            Mount(
+                kind=file_system[0],
+                root=_unescaped(mount[MOUNTED_ROOT]),
+                point=_unescaped(mount[MOUNT_POINT]),
+                options=frozenset(mount[MOUNT_OPTIONS].split(",")),
+                super_options=frozenset(file_system[-1].split(",")),
+            )
+        )
+    return found
 
 
 def process_ids(root: Path) -> Iterator[int]:
@@ -90,8 +135,26 @@ def read_process(pid: int, *, root: Path) -> ProcessTimes | None:
     (nanoseconds, ended threads missing), and utime + stime (ended threads included, each rounded
     down to a tick of 10 ms).
     """
+    return _read(root / "proc" / str(pid), clock=_process_clock(pid) if root == Path("/") else 0)
+
+
+def read_all(proc: Path) -> dict[int, ProcessTimes]:
+    """All processes that a `/proc` shows, which may be another PID namespace's, by their ids there.
+
+    Their CPU clocks can't be read from another namespace, so that the time of threads that ended is
+    in whole ticks.
+    """
+    try:
+        names = os.listdir(proc)  # noqa: PTH208 - names alone
+    except OSError:
+        return {}
+    found = {int(name): _read(proc / name, clock=0) for name in names if name.isdecimal()}
+    return {pid: times for pid, times in found.items() if times is not None}
+
+
+def _read(folder: Path, *, clock: int) -> ProcessTimes | None:
     # After the last `)`: a process may call itself anything, blanks and brackets included.
-    fields = text(root / "proc" / str(pid) / "stat").rpartition(")")[2].split()
+    fields = text(folder / "stat").rpartition(")")[2].split()
     try:
         parent, started = int(fields[1]), int(fields[19])
         own_ticks, reaped_ticks = (
@@ -100,12 +163,12 @@ def read_process(pid: int, *, root: Path) -> ProcessTimes | None:
         )
     except (IndexError, ValueError):
         return None
-    threads = _read_threads(pid, root=root)
+    threads = _read_threads(folder)
     return ProcessTimes(
         started_ticks=started,
         parent=parent,
         own_nanoseconds=max(
-            _process_clock(pid) if root == Path("/") else 0,
+            clock,
             sum(thread.run_nanoseconds for thread in threads.values()),
             own_ticks * NANOSECONDS_PER_TICK,
         ),
@@ -155,10 +218,10 @@ def read_cpus(cpus: tuple[int, ...], *, root: Path) -> dict[int, CpuTimes]:
     return times
 
 
-def _read_threads(pid: int, *, root: Path) -> dict[int, ThreadTimes]:
+def _read_threads(folder: Path) -> dict[int, ThreadTimes]:
     threads: dict[int, ThreadTimes] = {}
     try:
-        tasks = list((root / "proc" / str(pid) / "task").iterdir())
+        tasks = list((folder / "task").iterdir())
     except OSError:
         return threads
     for task in tasks:
@@ -180,3 +243,8 @@ def _process_clock(pid: int) -> int:
         return time.clock_gettime_ns(~pid << 3 | SCHEDULER_CLOCK)
     except OSError:
         return 0
+
+
+def _unescaped(field: str) -> str:
+    """A path of mountinfo, where blanks and backslashes stand as octal."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

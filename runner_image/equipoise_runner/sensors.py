@@ -5,6 +5,8 @@ process is alive and waits. Nothing here knows which arm runs, talks to its proc
 validation does. Decision 0006 says why these figures, and shows them on a quiet and on a disturbed
 machine.
 
+Where the collector sees the arm's processes (one machine):
+
 - *cpu*: the kernel's CPU clock of each process of the arm, exact, ended threads included;
   children that ended, in ticks of 10 ms.
 - *wait*: run delay of the arm's threads (`/proc/PID/task/TID/schedstat`, nanoseconds) less the
@@ -18,8 +20,20 @@ machine.
 - *steal*: `/proc/stat`, up to a tick of 10 ms a CPU off.
 - *throttled*: `cpu.stat` of the collector's and the arm's cgroups, exact.
 
-What can't be read counts as 0. A kernel without schedstats shows no wait: `schedstats_readable`
-tells that apart from a quiet machine.
+Where the bench is another container (`accounts`):
+
+- *cpu*: the CPU account of the bench's cgroup: nanoseconds by version 1, microseconds by version 2;
+  exact while the arm sleeps, as it does at both readings, ended processes and threads included. The
+  launcher and the supervisor are in it; they sleep but for one look a second. Without a cgroup in
+  the container's view: live threads' schedstat, the rest in ticks.
+- *wait*: as above, from the bench's own `/proc`, all its processes together.
+- *foreign*, *steal*: as above; `/proc/stat` is the machine's in a container, too.
+- *throttled*: of both containers' cgroups, exact. A quota above them, the pod's, can't be seen from
+  a container; kubelet sets it to the sum of its containers', so that one of them is stopped first
+  where a container has a limit.
+
+What can't be read counts as 0, and validation voids a block with a run whose cpu is 0. A kernel
+without schedstats shows no wait: `schedstats_readable` tells that apart from a quiet machine.
 """
 
 from __future__ import annotations
@@ -31,6 +45,7 @@ from pathlib import Path
 
 from equipoise_protocol.block import Contention
 from equipoise_runner import cgroups, procfs
+from equipoise_runner.accounts import Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +62,25 @@ class Reading:
     """Measuring CPUs that can be read."""
     throttling: Mapping[str, cgroups.Throttling]
     """By group folder."""
+    account_nanoseconds: int | None = None
+    """CPU time of the bench's cgroup, where that can be read."""
 
 
 def watch(
-    *, arm_pid: int | None, own_pid: int, cpus: tuple[int, ...], root: Path = Path("/")
+    *,
+    arm_pid: int | None,
+    own_pid: int,
+    cpus: tuple[int, ...],
+    accounts: Accounts | None = None,
+    root: Path = Path("/"),
 ) -> Reading:
     """All counters now.
 
     Args:
         arm_pid: the process whose tree is the run; the one that adopts orphans, where there is one.
-            None where the arm's processes can't be seen: cpu, wait and foreign are then 0.
+            None where the arm's processes can't be seen: cpu, wait and foreign are then 0, unless
+            there are accounts.
+        accounts: what a bench in another container passed.
         own_pid: the collector, whose time on the measuring CPUs is not foreign.
         cpus: the measuring CPUs.
         root: the folder that stands for `/`.
@@ -64,7 +88,12 @@ def watch(
     own = procfs.read_process(own_pid, root=root)
     throttling = cgroups.read_throttling(own_pid, root=root)
     arm: dict[int, procfs.ProcessTimes] = {}
-    if arm_pid is not None:
+    account: int | None = None
+    if accounts is not None:
+        arm, account = accounts.processes(), accounts.cpu_nanoseconds()
+        quota = accounts.throttling()
+        throttling |= {} if quota is None else {"the bench's": quota}
+    elif arm_pid is not None:
         arm = procfs.read_tree(arm_pid, root=root)
         throttling |= cgroups.read_throttling(arm_pid, root=root)
     return Reading(
@@ -73,6 +102,7 @@ def watch(
         throttling=throttling,
         cpus=procfs.read_cpus(cpus, root=root),
         taken_nanoseconds=time.monotonic_ns(),
+        account_nanoseconds=account,
     )
 
 
@@ -95,7 +125,7 @@ def contention_between(before: Reading, after: Reading, *, wall_nanoseconds: int
     own = max(0, after.own_nanoseconds - before.own_nanoseconds)
     cpu = wait = foreign = 0
     if before.arm and after.arm:
-        cpu = max(0, _tree_nanoseconds(after) - _tree_nanoseconds(before))
+        cpu = _cpu_nanoseconds(before, after)
         wait = max(0, _run_delay_nanoseconds(before, after) - own)
         foreign = max(0, _busy_nanoseconds(before, after) - cpu - own)
     throttled = _throttled_between(before, after)
@@ -128,6 +158,13 @@ def _stolen_nanoseconds(before: Reading, after: Reading) -> int:
         for cpu, times in after.cpus.items()
         if cpu in before.cpus
     )
+
+
+def _cpu_nanoseconds(before: Reading, after: Reading) -> int:
+    """By the cgroup's account where both readings have it, else by the processes."""
+    if before.account_nanoseconds is not None and after.account_nanoseconds is not None:
+        return max(0, after.account_nanoseconds - before.account_nanoseconds)
+    return max(0, _tree_nanoseconds(after) - _tree_nanoseconds(before))
 
 
 def _tree_nanoseconds(reading: Reading) -> int:

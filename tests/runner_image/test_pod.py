@@ -1,25 +1,17 @@
-"""`pod-collect` as a pod starts it: a mounted attempt in, one conditional PUT out, nothing told.
-
-The store is a small HTTP server of this test's own, which behaves as S3 does for a pre-signed
-conditional PUT; the bench is the real one.
-"""
+"""`pod-collect` as a pod starts it: a mounted attempt in, one conditional PUT out, nothing told."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import secrets
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -29,116 +21,15 @@ from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import authentic, canonical_bytes
 from equipoise_runner import pod, upload
 from equipoise_runner.errors import RunnerFault
+from pods import PATH, SIGNATURE, Attempt, Store, serving
 
-PATH = "/records/incoming/uid/job.json"
-SIGNATURE = "X-Amz-Signature=5ec3e7"
 NO_RECORD = 3
-
-
-@dataclass(slots=True)
-class Store:
-    """One bucket: whoever holds the signature may write each key once."""
-
-    objects: dict[str, bytes] = field(default_factory=dict)
-    answers: list[int | str] = field(default_factory=list)
-    """What the next requests get instead of an honest answer: a status, `lost` (stored, but the
-    answer never comes), `hang up` (nothing read, nothing said), `redirect`, `nonsense`."""
-    headers: list[dict[str, str]] = field(default_factory=list)
-    port: int = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}{PATH}?{SIGNATURE}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    store: Store
-
-    def do_PUT(self) -> None:
-        self.close_connection = True
-        answer = self.store.answers.pop(0) if self.store.answers else 0
-        self.store.headers.append({name.lower(): value for name, value in self.headers.items()})
-        if answer == "hang up":
-            return
-        if isinstance(answer, int) and answer:
-            self._say(answer, "InternalError" if answer >= 500 else "AccessDenied")
-            return
-        if answer == "redirect":
-            self.send_response(307)
-            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
-            self.end_headers()
-            return
-        if answer == "nonsense":
-            self.wfile.write(b"no HTTP at all\r\n\r\n")
-            return
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers["If-None-Match"] != "*" or SIGNATURE not in self.path:
-            self._say(403, "SignatureDoesNotMatch")
-            return
-        key = self.path.partition("?")[0]
-        if key in self.store.objects:
-            self._say(412, "PreconditionFailed")
-            return
-        self.store.objects[key] = body
-        if answer != "lost":
-            self._say(200, "")
-
-    def _say(self, status: int, code: str) -> None:
-        words = f"<Error><Code>{code}</Code><Resource>{self.path}</Resource></Error>".encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(words)))
-        self.end_headers()
-        self.wfile.write(words)
-
-    def log_message(self, *_words: object) -> None:  # says nothing on standard error
-        pass
 
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    kept = Store()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"store": kept}))
-    kept.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield kept
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-class Attempt:
-    """A mounted Secret, and a socket's folder."""
-
-    def __init__(self, folder: Path, block: PlannedBlock, *, url: str) -> None:
-        self.block, self.url = block, url
-        self.key = secrets.token_hex(32)
-        self.folder = folder / "attempt"
-        self.folder.mkdir()
-        self.write("planned-block.json.gz", gzip.compress(canonical_bytes(block)))
-        self.write("record-key", self.key.encode())
-        self.write("upload-url", url.encode())
-
-    def write(self, name: str, content: bytes, *, mode: int = 0o440) -> None:
-        path = self.folder / name
-        path.unlink(missing_ok=True)
-        path.write_bytes(content)
-        path.chmod(mode)
-
-    def collector(self, socket: Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "equipoise_runner", "pod-collect"),
-                *("--attempt", str(self.folder), "--socket", str(socket)),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def secrets(self) -> tuple[str, ...]:
-        return self.key, self.block.seed, self.block.identity.nonce, self.url, SIGNATURE
+    with serving() as kept:
+        yield kept
 
 
 def a_block(**changes: object) -> PlannedBlock:

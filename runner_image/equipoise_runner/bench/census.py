@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from equipoise_runner import procfs
+
 ROUNDS = 200
 PAUSE_SECONDS = 0.01
 
@@ -37,6 +39,29 @@ def descendants(ancestor: int) -> frozenset[int]:
         ]
         found.update(front)
     return frozenset(found)
+
+
+def everyone() -> frozenset[int]:
+    """Ids of all living processes that `/proc` shows; zombies left out."""
+    return frozenset(
+        process
+        for process in _processes()
+        if (found := _state_and_parent(process)) is not None and found[0] != "Z"
+    )
+
+
+def lineage(process: int) -> tuple[int, ...]:
+    """A process and what is above it, as far as `/proc` shows it."""
+    found = [process]
+    while (above := _state_and_parent(found[-1])) is not None and above[1]:
+        found.append(above[1])
+    return tuple(found)
+
+
+def system_v() -> int:
+    """System V objects (memory, semaphores, queues) in this process's IPC namespace."""
+    tables = (Path("/proc/sysvipc", name) for name in ("shm", "sem", "msg"))
+    return sum(max(0, len(procfs.text(table).splitlines()) - 1) for table in tables)
 
 
 def of_user(user: int) -> frozenset[int]:

@@ -19,7 +19,8 @@ from equipoise_runner.bench.wire.message import Garbled, Message
 
 LONGEST_MESSAGE = 4_096
 MOST_DESCRIPTORS = 8
-_CREDENTIALS = struct.Struct("3i")
+CREDENTIALS = struct.Struct("3i")
+"""Process, user and group (`struct ucred`)."""
 _INTEGER = array.array("i").itemsize
 
 SomeMessage = TypeVar("SomeMessage", bound=Message)
@@ -83,7 +84,7 @@ class Channel:
         """
         if not waiting(self, seconds=seconds):
             raise TimeoutError(f"no message within {seconds:.1f} s")
-        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * _INTEGER) + socket.CMSG_SPACE(_CREDENTIALS.size)
+        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * _INTEGER) + socket.CMSG_SPACE(CREDENTIALS.size)
         try:
             content, beside, flags, _ = self.socket.recvmsg(
                 LONGEST_MESSAGE, room, socket.MSG_CMSG_CLOEXEC
@@ -96,7 +97,7 @@ class Channel:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 descriptors.frombytes(payload[: len(payload) - len(payload) % _INTEGER])
             elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
-                process, user, _group = _CREDENTIALS.unpack(payload)
+                process, user, _group = CREDENTIALS.unpack(payload)
         if not content:
             raise Closed("the other side has gone")
         if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):

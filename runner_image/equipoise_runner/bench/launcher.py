@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from equipoise_runner import linux
+from equipoise_runner import accounts, linux
 from equipoise_runner.bench import census, forked
 from equipoise_runner.bench.channel import Channel, Closed, shut
-from equipoise_runner.bench.sandbox import Sandbox, best_sandbox
+from equipoise_runner.bench.choice import best_sandbox
+from equipoise_runner.bench.sandbox import Sandbox
 from equipoise_runner.bench.template import Template
 from equipoise_runner.bench.wire import control
 from equipoise_runner.bench.wire.message import LONGEST_WORDS, Garbled, Kind
@@ -36,15 +38,36 @@ def launch(collector: Channel, *, cache: Path | None) -> None:
     linux.adopt_orphans()
     try:
         wanted = collector.expect(control.Open, seconds=FOREVER_SECONDS)
+        _see_cpus(collector, wanted.cpus)
         template = Template.load(wanted)
         sandbox = best_sandbox(cache)
-        collector.send(control.Loaded(separate=sandbox.separate))
+        which, descriptors = accounts.opened()
+        collector.send(control.Loaded(sandbox.apart, which), descriptors)
+        shut(descriptors)
         while True:
             _serve(collector, template=template, sandbox=sandbox)
     except Closed:
         return
     finally:
         census.end_all(lambda: census.descendants(os.getpid()))
+
+
+def _see_cpus(collector: Channel, wanted: tuple[int, ...]) -> None:
+    """Say so, and end, where the collector has chosen CPUs that this process may not use."""
+    allowed = os.sched_getaffinity(0)
+    if not allowed.issuperset(wanted):
+        words = (
+            f"the collector measures on CPU {_listed(wanted)}, and the bench may use CPU"
+            f" {_listed(allowed)} alone: give both the same CPUs. A static CPU manager gives each"
+            " container of a pod its own; request CPUs in a way that it leaves alone (no whole"
+            " number, or limits above requests)"
+        )
+        collector.send(control.Fault(words.encode()[:LONGEST_WORDS]))
+        raise Closed("there are no CPUs to share")
+
+
+def _listed(cpus: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(cpus)))
 
 
 def _serve(collector: Channel, *, template: Template, sandbox: Sandbox) -> None:

@@ -9,6 +9,8 @@ import os
 import resource
 from pathlib import Path
 
+from equipoise_runner import cgroups, procfs
+
 LARGEST_FILE = 1 << 30
 FEWEST_PROCESSES = 512
 """Threads count, too: a compiler with its workers needs a few dozen, a fork bomb thousands."""
@@ -26,8 +28,8 @@ def apply(*, memory_bytes: int, threads: int, own_user: bool) -> None:
     Args:
         memory_bytes: address space that the process may add to what it has now.
         threads: of the class.
-        own_user: whether the run has a user id of its own; only then are processes limited, because
-            the kernel counts them by user.
+        own_user: whether no other program shares the run's user id; only then are processes
+            limited, because the kernel counts them by user.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
@@ -58,24 +60,37 @@ FOLDERS = ("home", "tmp", "cache")
 """What a run's scratch folder holds at its start."""
 
 
-def available_memory_bytes() -> int:
-    """MemAvailable, or the cgroup's room where that is less."""
+def available_memory_bytes(*, root: Path = Path("/")) -> int:
+    """MemAvailable, or the room below the limit of a cgroup of this process where that is less."""
     fields = dict(
         line.split(":", 1)
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        for line in procfs.text(root / "proc" / "meminfo").splitlines()
+        if ":" in line
     )
     available = int(fields["MemAvailable"].split()[0]) * 1024
-    for folder in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")):
-        for limit, usage in (
-            ("memory.max", "memory.current"),
-            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
-        ):
-            try:
-                room = int((folder / limit).read_text()) - int((folder / usage).read_text())
-            except (OSError, ValueError):
-                continue  # another cgroup version, or `max`
-            available = min(available, max(0, room))
+    for folder in cgroups.folders(os.getpid(), "memory", root=root):
+        available = min((available, *_room(folder, available)))
     return available
+
+
+def _room(folder: Path, most: int) -> tuple[int, ...]:
+    """Bytes below a group's limit; of version 1 or 2, or of none.
+
+    Files that nobody has used lately are given up before anything is killed, so they are room.
+    """
+    counters = cgroups.counters_in(procfs.text(folder / "memory.stat"))
+    given_up = counters.get("total_inactive_file", counters.get("inactive_file", 0))
+    return tuple(
+        max(0, min(most, int(limit) - int(usage) + given_up))
+        for limit, usage in (
+            (procfs.text(folder / "memory.max"), procfs.text(folder / "memory.current")),
+            (
+                procfs.text(folder / "memory.limit_in_bytes"),
+                procfs.text(folder / "memory.usage_in_bytes"),
+            ),
+        )
+        if limit.isdecimal() and usage.isdecimal()
+    )
 
 
 def _address_space_bytes() -> int:

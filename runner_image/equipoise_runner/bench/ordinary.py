@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise_runner import linux
-from equipoise_runner.bench import census, forked, landlock, limits, needed, oom, seccomp, users
-from equipoise_runner.bench.prepared_cache import PreparedCaches, merge
+from equipoise_runner.bench import (
+    census,
+    emptying,
+    forked,
+    landlock,
+    needed,
+    oom,
+    seccomp,
+    users,
+)
+from equipoise_runner.bench.folder import Folder
+from equipoise_runner.bench.prepared_cache import PreparedCaches
 from equipoise_runner.bench.sandbox import CacheKeys, Left
+from equipoise_runner.bench.wire.control import Apart
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written to
-KERNEL_FILES = (Path("/proc"), Path("/sys"))
 
 
 @dataclass(slots=True)
@@ -30,10 +38,9 @@ class Ordinary:
     caches: PreparedCaches
     own_user: bool = False
     user: int = field(default_factory=os.getuid)
-    separate: bool = field(default=False, init=False)
-    _keys: CacheKeys = field(default_factory=CacheKeys, init=False)
-    _folders: tuple[Path, ...] = field(default=(), init=False)
-    _place: Path = field(default=Path(), init=False)
+    apart: Apart = field(default=Apart.SAME_USER, init=False)
+    _folder: Folder = field(init=False)
+    _interpreter: tuple[Path, ...] = field(default=(), init=False)
     _shared_before: frozenset[str] = field(default=frozenset(), init=False)
     _kills: int = field(default=0, init=False)
 
@@ -45,19 +52,13 @@ class Ordinary:
 
     def enclose(self, keys: CacheKeys) -> None:
         """A folder for scratch; orphans of the run come to the supervisor."""
-        self._keys = keys
-        self._folders = needed.interpreter()
+        self._interpreter = needed.interpreter()
         self._kills = oom.kills()
         linux.adopt_orphans()
-        self._place = Path(tempfile.mkdtemp(prefix="equipoise-run-"))
-        for name in limits.FOLDERS:
-            (self._place / "scratch" / name).mkdir(parents=True)
-        prepared = self.caches.find(keys.timed)
-        if prepared is not None:
-            merge(prepared, self._place / "scratch" / "cache")
+        self._folder = Folder.made(self.caches, keys)
         if self.own_user:
-            self._place.chmod(0o711)
-            for place, _folders, files in os.walk(self._place / "scratch"):
+            self._folder.place.chmod(0o711)
+            for place, _folders, files in os.walk(self._folder.scratch):
                 for path in (Path(place), *(Path(place, name) for name in files)):
                     os.chown(path, self.user, self.user)
         self._shared_before = self._shared()
@@ -67,11 +68,11 @@ class Ordinary:
 
     def scratch(self) -> str:
         """A temporary folder."""
-        return str(self._place / "scratch")
+        return str(self._folder.scratch)
 
     def prepared(self) -> str:
         """There from `reveal` on."""
-        return str(self._place / "prepared")
+        return str(self._folder.prepared)
 
     def drop(self) -> None:
         """Give up what can be given up, and the sight of most files."""
@@ -79,20 +80,7 @@ class Ordinary:
             os.setgroups([])
             os.setresgid(self.user, self.user, self.user)
             os.setresuid(self.user, self.user, self.user)
-        linux.allow_inspection()
-        linux.renounce_privileges()
-        if landlock.version():
-            landlock.restrict(
-                readable=(
-                    *needed.SYSTEM,
-                    *needed.SETTINGS,
-                    *self._folders,
-                    *KERNEL_FILES,
-                    self._place,
-                ),
-                writable=(Path(self.scratch()),),
-                devices=needed.DEVICES,
-            )
+        self._folder.confine(self._interpreter)
 
     def lock(self) -> None:
         """The system call filter."""
@@ -103,14 +91,12 @@ class Ordinary:
 
     def reveal(self) -> None:
         """Bring in what was prepared for held-out shapes."""
-        held_out = self.caches.find(self._keys.held_out)
-        if held_out is not None:
-            merge(held_out, Path(self.prepared()))
+        self._folder.reveal()
 
-    def count(self) -> Left:
+    def count(self, *, ended: bool) -> Left:
         """Descendants; new objects in /dev/shm. Files can't be told from other programs'."""
         return Left(
-            processes=max(0, len(self._living()) - 2),
+            processes=max(0, len(self._living()) - (1 if ended else 2)),
             shared_memory=len(self._shared() - self._shared_before),
             files=0,
         )
@@ -123,11 +109,9 @@ class Ordinary:
         """Kill all descendants and remove the folder."""
         gone = census.end_all(self._living)
         if keep and gone:
-            base = self.caches.find(self._keys.timed)
-            self.caches.keep(self._place / "scratch" / "cache", key=keep, base=base)
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self._place)
-        return gone and not self._place.exists() and not self._shared() - self._shared_before
+            self._folder.keep(keep)
+        emptying.remove(self._folder.place)
+        return gone and not self._folder.place.exists() and not self._shared() - self._shared_before
 
     def _living(self) -> frozenset[int]:
         return census.descendants(os.getpid()) | (

@@ -1,16 +1,17 @@
-"""How far a run is kept apart: the interface, and the strongest one that this process can make.
+"""How far a run is kept apart: the interface of the three kinds, and the words that they share.
 
 A sandbox is made anew for each run. Its methods are called in the order of the protocol below, in
-the process that each names. Two kinds: `ordinary` (same user, no namespaces) and `separate` (root).
+the process that each names. The kinds: `separate` (root), `container` (alone in a container) and
+`ordinary` (what is left); `choice` takes the strongest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from equipoise_runner.bench.prepared_cache import PreparedCaches
+from equipoise_runner.bench.wire.control import Apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,10 @@ class Sandbox(Protocol):
     """One run's separation."""
 
     caches: PreparedCaches
-    separate: bool
-    """Whether runs have namespaces and a user id of their own."""
+    apart: Apart
+    """How far runs are kept apart."""
     own_user: bool
-    """Whether the run has a user id of its own."""
+    """Whether no other program shares the run's user id, so that its processes can be limited."""
 
     def for_run(self, number: int) -> Sandbox:
         """A fresh one for the run of that number (launcher's child, the supervisor)."""
@@ -75,8 +76,11 @@ class Sandbox(Protocol):
         """Let the run see what was prepared for held-out shapes (supervisor)."""
         ...
 
-    def count(self) -> Left:
-        """What is alive or lies about, the arm's own process and the reaper apart (supervisor)."""
+    def count(self, *, ended: bool) -> Left:
+        """What is alive or lies about, the arm's own process and the reaper apart (supervisor).
+
+        `ended`: whether the arm's process has ended already.
+        """
         ...
 
     def killed_for_memory(self) -> bool:
@@ -89,17 +93,3 @@ class Sandbox(Protocol):
         `keep`: keep the run's cache folder as the prepared one of that key; empty: don't.
         """
         ...
-
-
-def best_sandbox(cache: Path) -> Sandbox:
-    """The strongest sandbox that this process can make, its prepared caches in `cache`.
-
-    Called when torch has been imported, since what an arm must see follows from that.
-    """
-    # Imported here: both kinds import this module for its types.
-    from equipoise_runner.bench import ordinary, separate  # noqa: PLC0415
-
-    caches = PreparedCaches(cache)
-    if separate.possible():
-        return separate.Separate(caches)
-    return ordinary.Ordinary(caches, own_user=ordinary.can_drop())

@@ -14,6 +14,7 @@ from equipoise_runner import linux
 from equipoise_runner.bench import census, forked, limits, needed, oom, seccomp, users, view
 from equipoise_runner.bench.prepared_cache import PreparedCaches
 from equipoise_runner.bench.sandbox import CacheKeys, Left
+from equipoise_runner.bench.wire.control import Apart
 
 NAMESPACES = linux.CLONE_NEWPID | linux.CLONE_NEWNET | linux.CLONE_NEWIPC
 
@@ -24,7 +25,7 @@ class Separate:
 
     caches: PreparedCaches
     user: int = 0
-    separate: bool = field(default=True, init=False)
+    apart: Apart = field(default=Apart.NAMESPACES, init=False)
     own_user: bool = field(default=True, init=False)
     _keys: CacheKeys = field(default_factory=CacheKeys, init=False)
     _folders: tuple[Path, ...] = field(default=(), init=False)
@@ -83,11 +84,11 @@ class Separate:
         """Open the folder that was prepared for held-out shapes."""
         self._seen(view.PREPARED).chmod(0o755)
 
-    def count(self) -> Left:
+    def count(self, *, ended: bool) -> Left:
         """By user id, among all processes; files in the private view, outside scratch."""
         return Left(
-            processes=max(0, len(self._living()) - 1),
-            shared_memory=self._written(view.SHARED_MEMORY) + _system_v(),
+            processes=max(0, len(self._living()) - (0 if ended else 1)),
+            shared_memory=self._written(view.SHARED_MEMORY) + census.system_v(),
             files=sum(self._written(one) for one in view.PRIVATE if one != view.SHARED_MEMORY),
         )
 
@@ -135,9 +136,3 @@ def _try() -> None:
     code = os.waitstatus_to_exitcode(os.waitpid(forked.child(first, quiet=True), 0)[1])
     if code:
         raise OSError("namespaces, a mount or a user id of its own were refused")
-
-
-def _system_v() -> int:
-    """System V shared memory in this process's IPC namespace, which is the run's."""
-    lines = Path("/proc/sysvipc/shm").read_text(encoding="ascii").splitlines()
-    return max(0, len(lines) - 1)

@@ -52,7 +52,7 @@ def supervise(collector: Channel, run: entry.Run, *, template: Template, sandbox
     sandbox.started(root)
     end = _until_end(collector, reports, run=run, sandbox=sandbox)
     status = _status(reports)
-    left = sandbox.count()
+    left = sandbox.count(ended=status != control.STILL_ALIVE)
     out_of_memory = status == -signal.SIGKILL and sandbox.killed_for_memory()
     cleared = sandbox.clear(keep=end.keep)
     with contextlib.suppress(Closed):

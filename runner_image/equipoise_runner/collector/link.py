@@ -8,12 +8,14 @@ believed as far as the grade of separation goes; what it can be looked up here i
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from typing import TypeVar
 
-from equipoise_protocol.vocabulary import IsaCap
+from equipoise_protocol.vocabulary import IsaCap, Separation
+from equipoise_runner.accounts import Accounts
 from equipoise_runner.bench import census
-from equipoise_runner.bench.channel import Channel, Closed, pair
+from equipoise_runner.bench.channel import CREDENTIALS, Channel, Closed, pair, shut
 from equipoise_runner.bench.request import Request
 from equipoise_runner.bench.wire import control
 from equipoise_runner.bench.wire.message import Garbled, Kind, Message, Task
@@ -32,7 +34,9 @@ class Link:
     """One connection to a launcher."""
 
     launcher: Channel
-    separate: bool = False
+    apart: control.Apart = control.Apart.SAME_USER
+    accounts: Accounts | None = None
+    """Of a bench whose processes can't be seen from here."""
     _runs: int = 0
 
     def open(self, question: control.Open) -> None:
@@ -40,8 +44,37 @@ class Link:
         self._send(question)
 
     def load(self) -> None:
-        """Wait until the template stands."""
-        self.separate = self._answer(control.Loaded, seconds=LOAD_SECONDS).separate
+        """Wait until the template stands.
+
+        Raises:
+            RunnerFault: it doesn't, or the bench is out of sight and gave no account of itself.
+        """
+        loaded, descriptors = self._answered(control.Loaded, seconds=LOAD_SECONDS)
+        self.apart = loaded.apart
+        if not self.out_of_sight:
+            shut(descriptors)
+            return
+        self.accounts = Accounts.taken(loaded.accounts, descriptors)
+        if not self.accounts.shows_processes:
+            raise RunnerFault(
+                "the bench is in another PID namespace and passed no account of its processes, so"
+                " that contention could not be seen; run both from one image"
+            )
+
+    @property
+    def out_of_sight(self) -> bool:
+        """Whether the launcher is in another PID namespace, by the kernel's word."""
+        return self._peer()[0] == 0
+
+    @property
+    def separation(self) -> Separation:
+        """How far the arms are from here, and from each other."""
+        if self.apart is control.Apart.NAMESPACES:
+            return Separation.SEPARATE_USERS
+        process, user = self._peer()
+        if self.apart is control.Apart.CONTAINER and not process and user != os.getuid():
+            return Separation.SEPARATE_CONTAINERS
+        return Separation.SAME_USER
 
     def prepared(self, key: str) -> bool:
         """Whether the bench keeps a prepared cache for `key`."""
@@ -70,6 +103,14 @@ class Link:
         self._send(control.End(keep=keep))
         return self._answer(control.Ended, seconds=END_SECONDS)
 
+    def _peer(self) -> tuple[int, int]:
+        """The launcher's process id, 0 for one that can't be seen from here, and its user id."""
+        credentials = self.launcher.socket.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size
+        )
+        process, user, _group = CREDENTIALS.unpack(credentials)
+        return process, user
+
     def _send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
         try:
             self.launcher.send(message, descriptors)
@@ -77,14 +118,20 @@ class Link:
             raise RunnerFault(f"the launcher has gone: {fault}; run the block again") from fault
 
     def _answer(self, kind: type[Answer], *, seconds: float) -> Answer:
+        answer, descriptors = self._answered(kind, seconds=seconds)
+        shut(descriptors)
+        return answer
+
+    def _answered(self, kind: type[Answer], *, seconds: float) -> tuple[Answer, tuple[int, ...]]:
         try:
             while True:
-                content = self.launcher.receive(seconds=seconds).content
+                received = self.launcher.receive(seconds=seconds)
+                content = received.content
                 if content[0] == Kind.FAULT:
                     words = cleaned(control.Fault.decode(content).words)
                     raise RunnerFault(f"the bench failed: {words}; run the block again")
                 if content[0] != Kind.EXITED:
-                    return kind.decode(content)
+                    return kind.decode(content), received.descriptors
         except (Closed, TimeoutError, Garbled) as fault:
             raise RunnerFault(
                 f"the launcher did not answer with {kind.kind.name}: {fault}; run the block again"

@@ -203,11 +203,20 @@ def _measure(run: Bout, shape: Shape, *, position: int) -> _Measured:
     setting.inputs.prepare([CallId(shape, Stage.TIMED, index) for index in range(effort.values)])
     warm_up = run.stage(shape, Stage.WARM_UP, lengths=(effort.warm_ups,))
     tree = _tree(conversation)
-    before = sensors.watch(arm_pid=tree, own_pid=os.getpid(), cpus=setting.cpus)
+
+    def watch() -> sensors.Reading:
+        return sensors.watch(
+            arm_pid=tree,
+            own_pid=os.getpid(),
+            cpus=setting.cpus,
+            accounts=setting.link.accounts,
+        )
+
+    before = watch()
     began = setting.clock.now()
     timed = run.stage(shape, Stage.TIMED, lengths=lengths, checks=checks)
     wall = setting.clock.now() - began
-    after = sensors.watch(arm_pid=tree, own_pid=os.getpid(), cpus=setting.cpus)
+    after = watch()
     return _Measured(
         shape=shape,
         warm_up=warm_up,

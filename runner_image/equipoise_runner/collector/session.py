@@ -22,7 +22,7 @@ from equipoise_protocol.block import (
 )
 from equipoise_protocol.canonical import digest_of_bytes
 from equipoise_protocol.provenance import Provenance
-from equipoise_protocol.vocabulary import KernelMode, Separation
+from equipoise_protocol.vocabulary import KernelMode
 from equipoise_runner import environment
 from equipoise_runner.bench import limits
 from equipoise_runner.bench.channel import Channel
@@ -107,7 +107,7 @@ def measure(
         provenance=Provenance(
             machine=machine,
             software=software,
-            separation=Separation.SEPARATE_USERS if link.separate else Separation.SAME_USER,
+            separation=link.separation,
             pod=os.environ.get("EQUIPOISE_POD_UID", ""),
             node=os.environ.get("EQUIPOISE_NODE_NAME", ""),
         ),

@@ -1,12 +1,13 @@
 """Messages between the collector and the launcher (or the supervisor that it forked for a run).
 
-See `message` for the rules. Descriptors travel beside `Start` only.
+See `message` for the rules. Descriptors travel beside `Loaded` and `Start` only.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from enum import IntEnum, IntFlag
 from typing import Any, Self
 
 from equipoise_runner.bench.wire.message import LONGEST_WORDS, Kind, Message, Task, bare
@@ -40,22 +41,49 @@ class Open(Message):
         return cls(isa=int(isa), compiles=bool(compiles), threads=int(threads), cpus=cpus)
 
 
+class Apart(IntEnum):
+    """How far the launcher keeps runs apart, from the collector's side and from each other."""
+
+    SAME_USER = 0
+    """Limits, Landlock and a system call filter; user id and processes may be the collector's."""
+    CONTAINER = 1
+    """The launcher is alone in its PID namespace, so that a census of all of it proves the clean
+    slate between runs of one user id."""
+    NAMESPACES = 2
+    """A user id and namespaces of their own."""
+
+
+class Account(IntFlag):
+    """Kernel files that the launcher opened, for the collector to read; in this order."""
+
+    NONE = 0
+    PROCESSES = 1
+    """The folder of `/proc` in the launcher's PID namespace."""
+    USAGE = 2
+    """`cpuacct.usage` of its cgroup (version 1)."""
+    STATISTICS = 4
+    """`cpu.stat` of its cgroup (either version)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded(Message):
-    """Launcher to collector: the template stands."""
+    """Launcher to collector: the template stands. A descriptor comes along for each account."""
 
     kind = Kind.LOADED
-    layout = struct.Struct("<BBxx")
+    layout = struct.Struct("<BBBx")
 
-    separate: bool
-    """Whether runs get namespaces and a user id of their own."""
+    apart: Apart
+    accounts: Account = Account.NONE
 
     def _fields(self) -> tuple[Any, ...]:
-        return (self.separate,)
+        return self.apart, self.accounts
 
     @classmethod
     def _of(cls, values: tuple[Any, ...]) -> Self:
-        return cls(bool(values[0]))
+        apart, accounts = values
+        if accounts >= 2 * Account.STATISTICS:
+            raise ValueError(f"accounts {accounts}")
+        return cls(Apart(apart), Account(accounts))
 
 
 @dataclass(frozen=True, slots=True)
