@@ -186,7 +186,7 @@ def _owner(kind: str, name: str, uid: str) -> Manifest:
         "name": name,
         "uid": uid,
         "controller": True,
-        "blockOwnerDeletion": True,
+        "blockOwnerDeletion": False,
     }
 
 
