@@ -18,7 +18,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from equipoise_operator.api import names
-from equipoise_operator.api.status import CampaignStatus, ComparisonSpec, ComparisonStatus
+from equipoise_operator.api.conditions import TERMINAL, ConditionType
+from equipoise_operator.api.status import ComparisonSpec
 from equipoise_protocol import constants
 from equipoise_protocol.lint_rules import BLOCKS_PER_LOOK, FEWEST_SELECTION_BLOCKS
 from equipoise_protocol.spec import (
@@ -304,36 +305,6 @@ RULES: Final[tuple[Rule, ...]] = (
         expected="the one that it was made with",
         remedy="change nothing: the operator makes one Comparison for each comparison and class",
     ),
-    *(
-        rule
-        for model in (CampaignStatus, ComparisonStatus)
-        for rule in (
-            Rule(
-                name=f"{kind} is latched",
-                model=model,
-                lint="",
-                expression=f"!oldSelf.conditions.exists(c, c.type == '{kind}'"
-                " && c.status == 'True')"
-                f" || self.conditions.exists(c, c.type == '{kind}' && c.status == 'True')",
-                found=f"{kind} no longer True",
-                expected="a terminal state to stay",
-                remedy="look into the log of the writer that took it back",
-                field=".conditions",
-            )
-            for kind in ("Complete", "Failed")
-        )
-    ),
-    Rule(
-        name="a registration stays",
-        model=CampaignStatus,
-        lint="",
-        expression="!has(oldSelf.registration)"
-        " || (has(self.registration) && self.registration == oldSelf.registration)",
-        found="another registration, or none",
-        expected="the one that the campaign was frozen to (R02)",
-        remedy="look into the validator's log; a new question is a new campaign",
-        field=".registration",
-    ),
 )
 
 CHANGEABLE: Final = frozenset({"suspend", "abort"})
@@ -360,9 +331,17 @@ def immutable(field: str, *, always_there: bool) -> Rule:
 
 
 def object_rules(kind: names.Kind) -> tuple[Rule, ...]:
-    """Rules about the object's name, which its children's names and labels are made from. Pure."""
-    if kind is names.COMPARISON:
-        return ()
+    """Rules about a whole object: its name, and what its status may not take back. Pure.
+
+    A status can go as a whole, and a rule within it would go with it: so these stand above it.
+    """
+    if kind is names.CAMPAIGN:
+        return (*_name_rules(kind), *_latches(), _REGISTRATION_STAYS)
+    return _latches() if kind is names.COMPARISON else _name_rules(kind)
+
+
+def _name_rules(kind: names.Kind) -> tuple[Rule, ...]:
+    """The names of children and their labels are made from the object's name."""
     longest = names.LONGEST_CAMPAIGN
     return (
         Rule(
@@ -386,6 +365,44 @@ def object_rules(kind: names.Kind) -> tuple[Rule, ...]:
             field=".metadata.name",
         ),
     )
+
+
+def _latches() -> tuple[Rule, ...]:
+    """A terminal state is never left."""
+    return tuple(
+        Rule(
+            name=f"{kind.value} is latched",
+            model=BaseModel,
+            lint="",
+            expression=f"!({_holds('oldSelf', kind)}) || ({_holds('self', kind)})",
+            found=f"{kind.value} no longer True",
+            expected="a terminal state to stay",
+            remedy="look into the log of the writer that took it back",
+            field=".status.conditions",
+        )
+        for kind in sorted(TERMINAL)
+    )
+
+
+def _holds(whose: str, kind: ConditionType) -> str:
+    return (
+        f"has({whose}.status) && {whose}.status.conditions.exists(c,"
+        f" c.type == '{kind.value}' && c.status == 'True')"
+    )
+
+
+_REGISTRATION_STAYS: Final = Rule(
+    name="a registration stays",
+    model=BaseModel,
+    lint="",
+    expression="!has(oldSelf.status) || !has(oldSelf.status.registration)"
+    " || (has(self.status) && has(self.status.registration)"
+    " && self.status.registration == oldSelf.status.registration)",
+    found="another registration, or none",
+    expected="the one that the campaign was frozen to (R02)",
+    remedy="look into the validator's log; a new question is a new campaign",
+    field=".status.registration",
+)
 
 
 LIST_KEYS: Final[Mapping[tuple[type[BaseModel], str], tuple[str, ...]]] = {
