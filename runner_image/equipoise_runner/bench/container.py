@@ -103,9 +103,8 @@ class Container:
     def clear(self, *, keep: str) -> bool:
         """Kill everything, undo every change, and look at all of it again."""
         gone = census.end_all(self._living)
-        for path in self._changed():
-            writable.undo(path, before=self._before.get(path))
-        clean = gone and not self._changed() and not census.system_v()
+        right = writable.put_right(self.places, self._before, without=self._folder.place)
+        clean = gone and right and not census.system_v()
         if keep and clean:
             self._folder.keep(keep)
         emptying.remove(self._folder.place)

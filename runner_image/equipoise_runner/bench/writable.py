@@ -43,6 +43,9 @@ class Mark:
 
 Inventory = dict[Path, Mark]
 
+ROUNDS = 64
+"""Far more than the folders of a prepared cache are deep."""
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -79,12 +82,23 @@ def changes(before: Inventory, after: Inventory) -> list[Path]:
     return [path for path, mark in after.items() if before.get(path) != mark]
 
 
-def undo(path: Path, *, before: Mark | None) -> None:
-    """Remove something new or touched; put a top right, which can't be removed.
+def put_right(places: Places, before: Inventory, *, without: Path) -> bool:
+    """Undo every change since `before`, and say whether none is left.
 
-    What can't be undone, such as the content of a file that was not empty, stays, and the caller
-    looks again.
+    In rounds: what is removed touches the folder that it lay in, so that this goes as well, up to a
+    top. What can't be undone, such as the content of a mounted file that was not empty, stays.
     """
+    for _ in range(ROUNDS):
+        touched = changes(before, places.inventory(without=without))
+        if not touched:
+            return True
+        for path in touched:
+            _undo(path, before.get(path))
+    return not changes(before, places.inventory(without=without))
+
+
+def _undo(path: Path, before: Mark | None) -> None:
+    """Remove something new or touched; put a top right, which can't be removed."""
     if before is None:
         emptying.remove(path)
         return
