@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from kubernetes import client
 
 from cluster import programs
@@ -28,6 +30,8 @@ from equipoise_operator.api.conditions import (
     State,
     StatusModel,
 )
+from equipoise_protocol import lint
+from equipoise_protocol.lint_fault import Fault
 from equipoise_protocol.spec import CampaignSpec
 from equipoise_protocol.vocabulary import Reason, VerdictKind
 from object_cases import (
@@ -260,6 +264,93 @@ def test_the_cluster_fills_in_what_a_local_run_takes(objects: client.CustomObjec
     local = CampaignSpec.model_validate(a_campaign_object()["spec"])
     assert made["spec"] == local.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert made["spec"]["decision"]["equivalenceMarginBasisPoints"] == 200
+
+
+# What lint and the API server think of the same object.
+
+COUNTS: Final = st.integers(0, 3)
+SHAPES: Final = st.lists(
+    st.lists(st.integers(1, 3), min_size=1, max_size=2), min_size=0, max_size=4
+)
+
+
+@st.composite
+def campaigns(draw: st.DrawFn) -> Document:
+    """Campaigns that their fields' own bounds allow, with any faults across fields."""
+    document = a_campaign_object()
+    spec = document["spec"]
+    comparison = spec["comparisons"][0]
+    comparison["arms"] = [
+        _without_nothing(
+            name=f"arm-{position}",
+            role=draw(st.sampled_from(["Baseline", "Baseline", "Treatment"])),
+            baselineKind=draw(st.sampled_from(["Honest", "Naive", None])),
+            kernel={},
+        )
+        for position in range(draw(st.integers(2, 4)))
+    ]
+    comparison["readouts"] = [
+        {
+            "name": name,
+            "direction": draw(st.sampled_from(["LowerIsBetter", "HigherIsBetter"])),
+            "rank": draw(st.sampled_from(["Primary", "Secondary"])),
+        }
+        for name in draw(
+            st.lists(
+                st.sampled_from(["latency", "throughput", "inProcessLatency"]),
+                min_size=1,
+                max_size=3,
+                unique=True,
+            )
+        )
+    ]
+    kernel = comparison["task"]["kernel"]
+    kernel["shapes"] = draw(SHAPES.filter(bool))
+    kernel["heldOutShapes"] = draw(SHAPES)
+    kernel["minimumOperations"] = draw(st.lists(st.integers(0, 9), max_size=4))
+    kernel["problem"] = draw(
+        st.sampled_from([{"inline": "x"}, {"path": "/x"}, {}, {"inline": "x", "path": "/x"}])
+    )
+    spec["design"] = {
+        "blocks": draw(st.integers(6, 12)),
+        "selectionBlocks": draw(COUNTS),
+        "looks": draw(st.integers(1, 5)),
+        "drills": [
+            {"defect": "CpuNeighbour", "block": block}
+            for block in draw(st.lists(st.integers(1, 20), max_size=2, unique=True))
+        ],
+    }
+    spec["decision"] = _without_nothing(
+        minimumEffectBasisPoints=draw(st.integers(100, 300)),
+        maxCrossRunCvBasisPoints=draw(st.sampled_from([499, 500, 501])),
+        looserCvReason=draw(st.sampled_from(["A tail.", None])),
+    )
+    spec |= _without_nothing(
+        amends=draw(st.sampled_from([DIGEST, None])),
+        seenBefore=draw(st.sampled_from(["Nothing.", None])),
+    )
+    return document
+
+
+def _without_nothing(**fields: object) -> Document:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def field_of(fault: Fault) -> str:
+    """Where the API server tells a fault of lint: it can't count on where another part is."""
+    if "selection blocks to choose" in fault.expected:
+        return "spec.comparisons"
+    return "spec.design.drills" if fault.path.startswith("spec.design.drills") else fault.path
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(document=campaigns())
+def test_the_api_server_refuses_what_lint_refuses_and_nothing_else(
+    objects: client.CustomObjectsApi, document: Document
+) -> None:
+    faults = lint.faults_of([document], self_contained=False)
+    told = {field for field, _ in tried(objects, document)[1]}
+    assert told == {field_of(fault) for fault in faults}
 
 
 # What is refused when it is changed.
