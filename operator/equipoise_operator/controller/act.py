@@ -37,6 +37,7 @@ from equipoise_operator.controller.observed import Obstacle, controller_uid
 from equipoise_operator.controller.own_kinds import OwnKind
 from equipoise_operator.controller.world import World
 from equipoise_operator.kube.errors import (
+    ApiError,
     ConflictError,
     ForbiddenError,
     InvalidError,
@@ -57,6 +58,9 @@ from equipoise_protocol.spec import API_VERSION
 _LOG: Final = logging.getLogger(__name__)
 
 NETWORK_POLICIES: Final = Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy")
+
+FENCED: Final = "got fencing number"
+"""As operator/manifests/admission.yaml says it."""
 
 Raw = Mapping[str, Any]
 
@@ -163,6 +167,8 @@ class Actor:
                 self._taken(action.campaign_uid, "Comparison", metadata)
                 return
         except (ForbiddenError, InvalidError) as error:
+            if _is_fenced(error):
+                raise
             self._forbidden(action.campaign_uid, "Comparison", metadata, error)
             return
         self._world.comparisons.take(made)
@@ -178,6 +184,8 @@ class Actor:
             self._adopt(action)
             return
         except (ForbiddenError, InvalidError) as error:
+            if _is_fenced(error):
+                raise
             self._world.expect_no_more(action.attempt)
             self._forbidden(uid, "Job", metadata, error)
             return
@@ -301,6 +309,15 @@ class Actor:
         self._recorder.emit(
             subject, event.reason, event.note, action=event.action, type=event.severity
         )
+
+
+def _is_fenced(error: ApiError) -> bool:
+    """Whether it was the fencing policy's answer.
+
+    It may lag behind the Lease for a moment after a change of the lead. Where it doesn't lag,
+    another process leads, and the Lease ends this one.
+    """
+    return FENCED in str(error)
 
 
 def now() -> datetime:

@@ -328,8 +328,9 @@ def log_to_standard_error(form: str) -> None:
         else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     )
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for chatty in ("kopf", "kopf.objects", "aiohttp.access"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("kopf").setLevel(logging.WARNING)
+    # It says at each start that it leaves signals to us, as it should.
+    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
 
 
 class JsonLines(logging.Formatter):
