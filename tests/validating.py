@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from builders import a_planned_block, a_record, a_record_key, a_registration, a_sealed_record
 from equipoise_protocol.block import BlockRecord, PlannedBlock, RunRecord, ShapeOutcome
+from equipoise_protocol.canonical import digest
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.judged import JudgedRecord
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import check
 from equipoise_protocol.validation.held import Held
@@ -49,7 +51,7 @@ def findings_on(
         a_sealed_record(record, key=key),
         record_key=key,
         registration=registered,
-        earlier=earlier,
+        earlier=JudgedRecord(earlier, digest(earlier), ()) if earlier is not None else None,
     )
 
 

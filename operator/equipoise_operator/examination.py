@@ -31,7 +31,7 @@ from equipoise_protocol.ledger.bodies import (
 )
 from equipoise_protocol.ledger.entry import Entry, EntryKind, Head
 from equipoise_protocol.registration import Registration, commitment
-from equipoise_protocol.validation import check
+from equipoise_protocol.validation import check, form
 from equipoise_protocol.verdict import Portability, Verdict
 from equipoise_protocol.vocabulary import Model
 
@@ -48,6 +48,10 @@ FORMS: Final[dict[EntryKind, type[Model]]] = {
 
 UNFIT: Final = (ProtocolError, ArithmeticError, LookupError, RuntimeError, ValueError)
 """What the protocol's functions raise for a forged body that fits its form and no plan."""
+
+
+UNREAD: Final = frozenset({"NotARecord", *form.UNKEPT})
+"""Kinds of findings about what is no record."""
 
 
 class Examination:
@@ -168,12 +172,14 @@ class Examination:
         """Whether what was refused would be refused again (R10)."""
         if not isinstance(body, Rejection) or body.ending is Ending.LOST:
             return
+        if is_unread(body):
+            return  # there is no record that a rule could be asked about
         sealed = self._sealed(entry, str(body.object_digest))
         if sealed is None:
             return
         if check.rejects(body.findings):
             return  # its findings are recomputed later
-        if not replay.refusal_of(EntryKind.RECORD, admitted(sealed, body.findings)):
+        if not replay.refusal_of(EntryKind.RECORD, admitted(sealed, body.findings, body.observed)):
             self._complain(
                 entry,
                 [("R10", "the object was refused, and no rule of the database speaks against it")],
@@ -195,7 +201,9 @@ class Examination:
         if campaign is None:
             return  # the replay says so
         refused = None
-        if isinstance(body, Rejection) and body.object_digest is not None:
+        if isinstance(body, Rejection) and is_unread(body):
+            yield from self._unread(entry, body)
+        elif isinstance(body, Rejection) and body.object_digest is not None:
             refused = self._sealed(entry, body.object_digest)
         try:
             yield from campaign.complaints(body, refused=refused)
@@ -204,6 +212,23 @@ class Examination:
         if isinstance(body, AdmittedRecord):
             sealed = SealedRecord(record=body.record, authentication=body.authentication)
             self._sealed(entry, digest(sealed))
+
+    def _unread(self, entry: Entry, body: Rejection) -> Iterator[Complaint]:
+        """Whether what was refused as no record is none (R10, R31)."""
+        if any(finding.kind in form.UNKEPT for finding in body.findings):
+            self._unchecked.append(
+                f"The object that entry {entry.seq} refused: it was too large to be kept."
+            )
+            return
+        try:
+            content = self._artefacts.get(str(body.object_digest))
+        except StoreError as error:
+            yield "R35", str(error)
+            return
+        if form.sealed_record(content) is not None:
+            yield "R10", "the object was refused as no record, and it is one"
+        elif body.findings != (form.not_a_record(content, body.claimed),):
+            yield "R35", "the refused object is not what the finding says of it"
 
     def _registration(self, entry: Entry, body: Registration) -> Iterator[Complaint]:
         contents: dict[tuple[str, str], str] = {}
@@ -248,6 +273,11 @@ class Examination:
 
     def _of_ledger(self, rule: str, message: str) -> None:
         self._faults.append(Fault(None, "Ledger", rule, message))
+
+
+def is_unread(rejection: Rejection) -> bool:
+    """Whether it refuses what is no record at all. Pure."""
+    return any(finding.kind in UNREAD for finding in rejection.findings)
 
 
 def _registration_of(body: Model) -> str:

@@ -23,6 +23,7 @@ from equipoise_protocol.ledger.bodies import (
     plan_of,
 )
 from equipoise_protocol.plan import BlockKey
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
@@ -91,22 +92,26 @@ class Campaign:
         if body.digest != digest(body.record):
             yield "R35", f"names its record {body.digest}; the record gives {digest(body.record)}"
         sealed = SealedRecord(record=body.record, authentication=body.authentication)
-        findings = self._findings(sealed)
+        findings = self._findings(sealed, body.record.identity, body.observed)
         if findings is not None and findings != body.findings:
             yield _first_difference(body.findings, findings)
-        self.judged.append(JudgedRecord(body.record, body.digest, body.findings))
+        self.judged.append(JudgedRecord(body.record, body.digest, body.findings, body.observed))
 
     def _rejection_complaints(self, body: Rejection, sealed: SealedRecord) -> Iterator[Complaint]:
         """Whether a refused object is what the rejection says, and its findings recompute (R10)."""
-        if sealed.record.identity != body.claimed:
+        if sealed.record.identity != body.claimed and not check.rejects(body.findings):
             yield "R10", "the refused object claims to be of another block than the rejection says"
-        findings = self._findings(sealed)
+        findings = self._findings(sealed, body.claimed, body.observed)
         if findings is not None and findings != body.findings:
             yield _first_difference(body.findings, findings)
 
-    def _findings(self, sealed: SealedRecord) -> tuple[Finding, ...] | None:
-        """What the protocol finds about a record; None where its plan can't be recomputed."""
-        identity = sealed.record.identity
+    def _findings(
+        self, sealed: SealedRecord, identity: BlockIdentity, observed: PodObservation | None
+    ) -> tuple[Finding, ...] | None:
+        """What the protocol finds about a record that was delivered for an attempt.
+
+        None where the attempt's plan can't be recomputed.
+        """
         planned = self._planned(identity)
         if planned is None or self.secret is None:
             return None
@@ -118,6 +123,7 @@ class Campaign:
             ),
             registration=self.registration,
             earlier=first_of_class(self.judged, identity.node_class),
+            observed=observed,
         )
 
     def _verdict_complaints(self, body: Verdict) -> Iterator[Complaint]:

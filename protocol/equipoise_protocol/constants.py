@@ -186,3 +186,8 @@ FOREIGN_LOAD: Final = Constant(
     "basis points: 5 % of the measuring CPUs' time used by others",
     "Decision 0006: beside waiting, since others also empty the caches between calls",
 )
+POD_TIME_TOLERANCE: Final = Constant(
+    2,
+    "seconds that a block may last longer than its container",
+    "Kubernetes API conventions (2024): times are RFC 3339 in whole seconds, cut at either end",
+)

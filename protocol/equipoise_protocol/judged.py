@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from equipoise_protocol.block import BlockRecord
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.spec import Comparison
 from equipoise_protocol.vocabulary import ArmRole, Phase, Severity
@@ -27,6 +28,8 @@ class JudgedRecord:
     digest: str
     """Of the record, as the ledger has it."""
     findings: tuple[Finding, ...]
+    observed: PodObservation | None = None
+    """What the API server said of its pod; None where no pod was."""
 
     @property
     def is_valid(self) -> bool:
@@ -34,14 +37,10 @@ class JudgedRecord:
         return all(finding.severity is not Severity.VOID for finding in self.findings)
 
 
-def first_of_class(judged: Iterable[JudgedRecord], node_class: str) -> BlockRecord | None:
+def first_of_class(judged: Iterable[JudgedRecord], node_class: str) -> JudgedRecord | None:
     """The record that says on which machine, with which software, a class is measured (R18)."""
     return next(
-        (
-            one.record
-            for one in judged
-            if one.is_valid and one.record.identity.node_class == node_class
-        ),
+        (one for one in judged if one.is_valid and one.record.identity.node_class == node_class),
         None,
     )
 

@@ -66,6 +66,21 @@ class Provenance(Model):
     """Node name on a cluster, empty on one machine."""
 
 
+class PodObservation(Model):
+    """What the API server says of the pod that an attempt was made in; the pod has no say in it."""
+
+    pod: Fact
+    """Its UID."""
+    node: Fact
+    """The node that it was bound to."""
+    images: Annotated[dict[Fact, Fact], Field(max_length=8, default_factory=dict)]
+    """Image by container, as its kubelet resolved it: a digest, wherever the name pointed."""
+    started_at: Fact = ""
+    """When the collector's container started, RFC 3339; empty: not known."""
+    finished_at: Fact = ""
+    """When it ended; empty: not known."""
+
+
 MUST_AGREE_IN_A_CLASS = ("cpu_model", "last_level_cache_bytes", "logical_cpus")
 """Facts of `Machine` that may not differ between the blocks of one node class (R18)."""
 

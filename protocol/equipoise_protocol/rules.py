@@ -310,6 +310,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             checked_by=(
                 "equipoise_protocol.validation.fitness",
                 "equipoise_protocol.validation.design",
+                "equipoise_protocol.validation.observation",
             ),
         ),
         "R19": Rule(
@@ -475,6 +476,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             checked_by=(
                 "equipoise_operator.stores.ledger",
                 "equipoise_operator.examination",
+                "equipoise_protocol.validation.form",
             ),
         ),
         "R32": Rule(
@@ -502,7 +504,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
             ),
             remedy="Discard the record and let the block run again under its own nonce.",
             severity=Severity.REFUSAL,
-            checked_by=("equipoise_protocol.validation.identity",),
+            checked_by=(
+                "equipoise_protocol.validation.identity",
+                "equipoise_protocol.validation.observation",
+            ),
         ),
         "R35": Rule(
             title="Every figure recomputes",

@@ -42,7 +42,9 @@ def verdicts_of(data: ReportData) -> Verdicts:
 
 def judged_records(data: ReportData) -> tuple[JudgedRecord, ...]:
     """The campaign's records as judgement reads them, in ledger order. Pure."""
-    return tuple(JudgedRecord(one.record, one.digest, one.findings) for one in data.records)
+    return tuple(
+        JudgedRecord(one.record, one.digest, one.findings, one.observed) for one in data.records
+    )
 
 
 def state_of(data: ReportData) -> LedgerState:

@@ -118,7 +118,7 @@ class ReportData:
         design = self.registration.spec.design
         blocks = look_blocks(self.registration, looks[-1].look) if looks else design.blocks
         counting = judged.counted(
-            (JudgedRecord(one.record, one.digest, one.findings) for one in records),
+            (JudgedRecord(one.record, one.digest, one.findings, one.observed) for one in records),
             phase=Phase.ESTIMATION,
             blocks=blocks,
         )

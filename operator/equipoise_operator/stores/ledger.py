@@ -29,6 +29,7 @@ from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger import bodies, chain
 from equipoise_protocol.ledger.bodies import BlockPlan, Ending, LostCause, Rejection, SecretReveal
 from equipoise_protocol.ledger.entry import EntryKind
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.registration import Registration, commitment
 from equipoise_protocol.validation import check
 from equipoise_protocol.verdict import Portability, Verdict
@@ -135,7 +136,14 @@ class Ledger(LedgerReader):
             ),
         )
 
-    def ingest(self, sealed: SealedRecord, findings: tuple[Finding, ...]) -> Ingested:
+    def ingest(
+        self,
+        sealed: SealedRecord,
+        findings: tuple[Finding, ...],
+        *,
+        claimed: BlockIdentity | None = None,
+        observed: PodObservation | None = None,
+    ) -> Ingested:
         """Takes a sealed record in with what the validator found: the one way in (R31).
 
         Accepted: the record is in the ledger. AlreadyThere: it was before, with the same seal.
@@ -144,15 +152,23 @@ class Ledger(LedgerReader):
         the object's digest is in the ledger, once however often the object comes, and no record.
         The object itself is kept among the artefacts in each case.
 
+        Args:
+            sealed: the record.
+            findings: what the validator found, holding it against the plan of `claimed`.
+            claimed: the attempt in whose place it was delivered; by default the one that it names.
+            observed: what the API server says of the attempt's pod.
+
         Raises:
             StoreError: a store can't be written; nothing is acknowledged, deliver the record again.
         """
-        admission = bodies.admission(sealed, findings)
+        own = sealed.record.identity
+        admission = bodies.admission(sealed, findings, observed)
         body = admission.body
         object_digest = self.artefacts.put(admission.delivered)
         with self._store.transaction():
             known = self._admitted_of(body.digest)
-            if known is not None and known.authentication == sealed.authentication:
+            is_ours = claimed in {None, own}
+            if is_ours and known is not None and known.authentication == sealed.authentication:
                 return Ingested(IngestOutcome.ALREADY_THERE, body.digest)
             rule, reason = _refusal(findings)
             if not rule:
@@ -162,19 +178,58 @@ class Ledger(LedgerReader):
                     rule, reason = error.rule, str(error)
                 else:
                     return Ingested(IngestOutcome.ACCEPTED, body.digest)
-            if not self._is_rejected(object_digest):
-                self._append(
-                    EntryKind.REJECTION,
-                    Rejection(
-                        claimed=sealed.record.identity,
-                        ending=Ending.REFUSED,
-                        object_digest=object_digest,
-                        rule=rule,
-                        reason=reason[:REASON_LENGTH],
-                        findings=findings,
-                    ),
+            self._reject(
+                Rejection(
+                    claimed=claimed or own,
+                    ending=Ending.REFUSED,
+                    object_digest=object_digest,
+                    rule=rule,
+                    reason=reason[:REASON_LENGTH],
+                    findings=findings,
+                    observed=observed,
                 )
+            )
         return Ingested(IngestOutcome.REFUSED, body.digest, reason)
+
+    def refuse(
+        self, claimed: BlockIdentity, finding: Finding, *, content: bytes | None, digest_: str
+    ) -> Ingested:
+        """Records that what was delivered for a planned attempt is no record at all, and why.
+
+        Args:
+            claimed: the attempt in whose place it was delivered.
+            finding: why it is none.
+            content: of the object, kept among the artefacts; None: it is too large to be kept.
+            digest_: of the object.
+
+        Raises:
+            StoreError: a store can't be written; nothing is acknowledged.
+        """
+        if content is not None:
+            digest_ = self.artefacts.put(content)
+        rule, reason = _refusal((finding,))
+        with self._store.transaction():
+            self._reject(
+                Rejection(
+                    claimed=claimed,
+                    ending=Ending.REFUSED,
+                    object_digest=digest_,
+                    rule=rule,
+                    reason=reason[:REASON_LENGTH],
+                    findings=(finding,),
+                )
+            )
+        return Ingested(IngestOutcome.REFUSED, digest_, reason)
+
+    def _reject(self, rejection: Rejection) -> None:
+        """Appends a rejection of an object, once for each attempt that it is delivered for."""
+        asked = Selection(
+            kind=EntryKind.REJECTION,
+            record=rejection.object_digest,
+            nonce=rejection.claimed.nonce,
+        )
+        if not self._store.holds(asked):
+            self._append(EntryKind.REJECTION, rejection)
 
     def append_verdict(self, verdict: Verdict) -> str:
         """The digest of a verdict, once it is on record.

@@ -122,10 +122,6 @@ class LedgerReader:
             return AdmittedRecord.model_validate_json(entry.body)
         return None
 
-    def _is_rejected(self, object_digest: str) -> bool:
-        """Whether a rejection of that object is in the ledger."""
-        return self._store.holds(Selection(kind=EntryKind.REJECTION, record=object_digest))
-
     def _open_attempt_before(self, plan: BlockPlan) -> BlockPlan | None:
         """The attempt before a plan's own, where it is planned and has not ended."""
         one = plan.identity

@@ -20,8 +20,10 @@ from equipoise_operator.validating import intake
 from equipoise_operator.validating.intake import Frozen, Taken
 from equipoise_protocol import judgement, portability
 from equipoise_protocol.block import BlockIdentity, PlannedBlock
+from equipoise_protocol.finding import Finding
 from equipoise_protocol.ledger.bodies import LostCause, Rejection, plan_of
 from equipoise_protocol.plan import BlockKey
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.verdict import Verdict, Verdicts
 
@@ -103,8 +105,38 @@ class OpenCampaign:
         """Takes a delivered record in; None for what is no sealed record of this campaign."""
         judged = results.judged_records(self._data)
         taken = intake.take_in(content, self.frozen, self._ledger, judged=judged)
-        if taken is None:
-            return None
+        return None if taken is None else self._noted(taken)
+
+    def take_in_for(
+        self, attempt: BlockIdentity, content: bytes, *, observed: PodObservation | None
+    ) -> Taken:
+        """Takes in what was delivered in an attempt's place; what is no record of it is refused.
+
+        Args:
+            attempt: a planned one.
+            content: as it was delivered.
+            observed: what the API server says of the attempt's pod.
+        """
+        return self._noted(
+            intake.take_in_for(
+                content,
+                self.frozen,
+                self._ledger,
+                attempt=attempt,
+                observed=observed,
+                judged=results.judged_records(self._data),
+            )
+        )
+
+    def refuse_unread(self, attempt: BlockIdentity, finding: Finding, *, digest: str) -> Taken:
+        """Refuses what was delivered in an attempt's place and is too large to be read."""
+        return self._noted(
+            intake.refuse_unread(
+                self.frozen, self._ledger, attempt=attempt, finding=finding, digest=digest
+            )
+        )
+
+    def _noted(self, taken: Taken) -> Taken:
         if taken.admitted is None:
             self._data = replace(self._data, rejections=self._rejections())
         elif taken.admitted.digest not in {one.digest for one in self._data.records}:

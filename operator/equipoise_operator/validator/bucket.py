@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
@@ -28,13 +28,20 @@ from botocore.exceptions import (
 from equipoise_operator.errors import OperatorError
 from equipoise_operator.validator.settings import BucketSettings
 
-if TYPE_CHECKING:
-    from types_boto3_s3 import S3Client
-
 CONTENT_TYPE: Final = "application/json"
 """What the runner sends; signed, as `if-none-match` is."""
 CHUNK: Final = 1 << 20
 PROBE_PREFIX: Final = "probe/"
+_CONFIG: Final = Config(
+    signature_version="s3v4",
+    s3={"addressing_style": "path"},
+    retries={"mode": "standard", "max_attempts": 3},
+    connect_timeout=5,
+    read_timeout=60,
+    # Stores of other makers don't know the checksums that boto3 adds by itself.
+    request_checksum_calculation="when_required",
+    response_checksum_validation="when_required",
+)
 GONE: Final = frozenset({"404", "NoSuchKey", "NotFound", "NoSuchVersion"})
 PRECONDITION_FAILED: Final = 412
 SERVER_ERROR: Final = 500
@@ -68,19 +75,22 @@ class Stored:
 class Bucket:
     """One bucket."""
 
-    def __init__(
-        self, settings: BucketSettings, *, connect: Callable[[str], S3Client] | None = None
-    ) -> None:
-        """Prepares two clients; nothing is sent.
-
-        Args:
-            settings: where the bucket is.
-            connect: makes a client for an endpoint; by default boto3's.
-        """
-        make = connect or (lambda endpoint: _client(settings.region, endpoint))
+    def __init__(self, settings: BucketSettings) -> None:
+        """Prepares two clients; nothing is sent."""
         self._settings = settings
-        self._client = make(settings.endpoint)
-        self._public = make(settings.public_endpoint) if settings.public_endpoint else self._client
+        self._client = boto3.client(
+            "s3",
+            region_name=settings.region,
+            endpoint_url=settings.endpoint or None,
+            config=_CONFIG,
+        )
+        # Signs for the address that pods use; it sends nothing.
+        self._public = boto3.client(
+            "s3",
+            region_name=settings.region,
+            endpoint_url=settings.public_endpoint or settings.endpoint or None,
+            config=_CONFIG,
+        )
 
     def upload_url(self, key: str) -> str:
         """A URL under which whoever has it may put one object under `key`, if none is there.
@@ -221,24 +231,6 @@ def signed_headers(url: str) -> frozenset[str]:
     """Names of the headers that a pre-signed URL's signature covers. Pure."""
     query = parse_qs(urlsplit(url).query)
     return frozenset(";".join(query.get("X-Amz-SignedHeaders", [])).split(";"))
-
-
-def _client(region: str, endpoint: str) -> S3Client:
-    return boto3.client(
-        "s3",
-        region_name=region,
-        endpoint_url=endpoint or None,
-        config=Config(
-            signature_version="s3v4",
-            s3={"addressing_style": "path"},
-            retries={"mode": "standard", "max_attempts": 3},
-            connect_timeout=5,
-            read_timeout=60,
-            # Stores of other makers don't know the checksums that boto3 adds by itself.
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        ),
-    )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pydantic import Field
 from equipoise_protocol.block import BlockIdentity, BlockRecord, PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import canonical_bytes, digest_of_bytes
 from equipoise_protocol.finding import Finding
-from equipoise_protocol.provenance import Environment
+from equipoise_protocol.provenance import Environment, PodObservation
 from equipoise_protocol.vocabulary import Defect, Digest, HexKey, Model, Name, Severity
 
 Version = Annotated[int, Field(ge=1)]
@@ -48,6 +48,8 @@ class AdmittedRecord(Model):
     record: BlockRecord
     authentication: HexKey
     findings: Annotated[tuple[Finding, ...], Field(max_length=1_000)]
+    observed: PodObservation | None = None
+    """What the API server said of the pod; None where no pod was, or nothing is known of it."""
     validity: Validity
 
 
@@ -106,6 +108,8 @@ class Rejection(Model):
     """The rule that it broke."""
     reason: Annotated[str, Field(min_length=1, max_length=2_000)]
     findings: Annotated[tuple[Finding, ...], Field(max_length=1_000)] = ()
+    observed: PodObservation | None = None
+    """As for an admitted record."""
 
 
 class SecretReveal(Model):
@@ -144,12 +148,16 @@ class Admission:
     """Of the sealed record, as it goes among the artefacts."""
 
 
-def admitted(sealed: SealedRecord, findings: tuple[Finding, ...]) -> AdmittedRecord:
+def admitted(
+    sealed: SealedRecord, findings: tuple[Finding, ...], observed: PodObservation | None = None
+) -> AdmittedRecord:
     """A sealed record as the ledger takes it in. Pure."""
-    return admission(sealed, findings).body
+    return admission(sealed, findings, observed).body
 
 
-def admission(sealed: SealedRecord, findings: tuple[Finding, ...]) -> Admission:
+def admission(
+    sealed: SealedRecord, findings: tuple[Finding, ...], observed: PodObservation | None = None
+) -> Admission:
     """A sealed record as the ledger takes it in, with its canonical forms. Pure.
 
     The record, by far the largest part, is brought into canonical form once: an object's form is
@@ -163,6 +171,7 @@ def admission(sealed: SealedRecord, findings: tuple[Finding, ...]) -> Admission:
         record=sealed.record,
         authentication=sealed.authentication,
         findings=findings,
+        observed=observed,
         validity=validity,
     )
     seal = canonical_bytes(sealed.authentication)
@@ -171,6 +180,7 @@ def admission(sealed: SealedRecord, findings: tuple[Finding, ...]) -> Admission:
         "authentication": seal,
         "digest": canonical_bytes(digest),
         "findings": canonical_bytes(listed),
+        "observed": b"null" if observed is None else canonical_bytes(observed),
         "record": record,
         "validity": canonical_bytes(validity.value),
         "version": str(body.version).encode(),

@@ -7,8 +7,10 @@ must come to the same. Pure.
 from __future__ import annotations
 
 from equipoise_protocol import anchors
-from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
+from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.finding import Finding
+from equipoise_protocol.judged import JudgedRecord
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.registration import Registration
 from equipoise_protocol.validation import (
     admission,
@@ -22,6 +24,7 @@ from equipoise_protocol.validation import (
     floor,
     identity,
     linearity,
+    observation,
     slate,
     statuses,
 )
@@ -33,13 +36,16 @@ REJECTING = frozenset(
         "DrillDiffers",
         "EnvironmentDiffers",
         "ForeignBlock",
+        "ForeignPod",
         "ForeignRegistration",
         "MissingArm",
         "NonceDiffers",
+        "NotARecord",
         "NotAuthentic",
         "ProtocolDiffers",
         "SeedDiffers",
         "ShapesDiffer",
+        "TooLarge",
         "WrongOrder",
     }
 )
@@ -50,13 +56,14 @@ TIMED_RULES = frozenset({"R13", "R14"})
 """Rules about times, which others on the machine can break for an honest arm."""
 
 
-def findings_of(
+def findings_of(  # noqa: PLR0913 - everything that a record is held against, each by its name
     planned: PlannedBlock,
     sealed: SealedRecord,
     *,
     record_key: str,
     registration: Registration,
-    earlier: BlockRecord | None = None,
+    earlier: JudgedRecord | None = None,
+    observed: PodObservation | None = None,
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with a record, or worth a note; empty: nothing.
 
@@ -70,6 +77,8 @@ def findings_of(
         record_key: the attempt's key, hexadecimal.
         registration: of the campaign that planned it.
         earlier: the class's first valid record in the ledger; None: there is none yet.
+        observed: what the API server says of the attempt's pod; None: no pod, or none that is
+            known.
     """
     asked = planned.identity
     held = Held(
@@ -78,7 +87,10 @@ def findings_of(
         comparison=registration.comparison_named(asked.comparison),
         registered=registration.class_named(asked.node_class),
     )
-    foreign = identity.findings(held, sealed=sealed, record_key=record_key)
+    foreign = (
+        *identity.findings(held, sealed=sealed, record_key=record_key),
+        *observation.foreign(held, observed),
+    )
     if foreign:
         return foreign
     form = design.findings(held)
@@ -86,7 +98,8 @@ def findings_of(
         return form
     machine = (
         *fitness.findings(held),
-        *fitness.changed_machine(sealed.record, earlier=earlier),
+        *fitness.changed_machine(sealed.record, earlier=earlier.record if earlier else None),
+        *observation.findings(held, observed, earlier=earlier),
         *statuses.broken_off(held),
         *anchors.findings(
             sealed.record.walls, anchors=held.registered.spec.anchors, subject=held.subject
