@@ -239,8 +239,6 @@ class LeaderLease:
             renewed = self._put(held, holder=self.identity, began=held["spec"]["acquireTime"])
         except ConflictError:
             return self._reread()
-        except NotFoundError:
-            return "somebody has deleted it"
         except KubeError as error:
             _LOG.warning("%s was not renewed: %s", self.name, error)
             return None if self.is_leader_for_sure() else self._too_late()
@@ -249,16 +247,17 @@ class LeaderLease:
 
     def _reread(self) -> str | None:
         """After a conflict: whether the Lease is still ours (a renewal whose answer was lost)."""
-        began = self._clock()
         try:
             lease = self._look()
         except KubeError:
             return None if self.is_leader_for_sure() else self._too_late()
-        holder = ((lease or {}).get("spec") or {}).get("holderIdentity")
-        if lease is None or holder != self.identity:
+        if lease is None:
+            return "somebody has deleted it"
+        holder = (lease.get("spec") or {}).get("holderIdentity")
+        if holder != self.identity:
             return f"{holder or 'nobody'} holds it now"
-        # Read as ours at this moment: nobody has taken it, but only a renewal counts as one.
-        _LOG.info("%s was changed by somebody, and is still held; read at %.1f", self.name, began)
+        # Nobody has taken it; but only a renewal counts as one, and the next comes soon.
+        _LOG.info("%s was changed by somebody, and is still held", self.name)
         self._held = lease
         return None
 

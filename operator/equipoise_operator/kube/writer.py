@@ -222,7 +222,10 @@ class Writer:
         if known == digest:
             return None
         if known is None:
-            whole = observed or self._connection.get(path)
+            # Not through the subresource: reading the object is the right that we have.
+            whole = observed or self._connection.get(
+                resource.path(metadata.get("namespace"), metadata["name"])
+            )
             same_object = whole["metadata"].get("uid") == uid
             if same_object and _says(whole, body, manager=self._manager, subresource=subresource):
                 self._remember(path, _Applied(digest, uid, self._clock()))
