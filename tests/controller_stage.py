@@ -75,6 +75,7 @@ class Stage:
             connection, manager=names.VALIDATOR, bucket=TokenBucket(1_000, 1_000)
         )
         self.states: dict[str, LedgerState] = {}
+        self._registered: dict[str, Registered] = {}
         self._nodes: list[str] = []
         self._over = threading.Event()
         self._heart = threading.Thread(target=self._beat, daemon=True)
@@ -181,6 +182,7 @@ class Stage:
         registered = Registered(
             digest=DIGEST, registered_at=_now(), protocol_version="0.1.0", protocol_digest=DIGEST
         )
+        self._registered[raw["metadata"]["uid"]] = registered
         self.say(
             raw,
             CampaignResults(
@@ -202,9 +204,7 @@ class Stage:
         now = datetime.now(UTC)
         complete = reason is ConditionReason.VERDICTS_FINAL
         kind = ConditionType.COMPLETE if complete else ConditionType.FAILED
-        registered = Registered(
-            digest=DIGEST, registered_at=_now(), protocol_version="0.1.0", protocol_digest=DIGEST
-        )
+        registered = self._registered[raw["metadata"]["uid"]]
         conditions = (
             condition(
                 ConditionType.REGISTERED,
@@ -384,6 +384,8 @@ class Operator:
     ) -> None:
         if self.process is not None and self.process.poll() is None:
             self.end()
+        if self._out is not None:
+            self._out.close()
 
     def start(self) -> None:
         """Starts it, and returns when its lists are in."""
