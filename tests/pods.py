@@ -6,12 +6,14 @@ for a pre-signed conditional PUT, and misbehaves on request.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import secrets
+import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,10 +36,11 @@ class Store:
     answer never comes), `hang up` (nothing read, nothing said), `redirect`, `nonsense`."""
     headers: list[dict[str, str]] = field(default_factory=list)
     port: int = 0
+    scheme: str = "http"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}{PATH}?{SIGNATURE}"
+        return f"{self.scheme}://127.0.0.1:{self.port}{PATH}?{SIGNATURE}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -80,16 +83,26 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(words)
 
+    def handle(self) -> None:
+        with contextlib.suppress(ssl.SSLError):  # a client that doesn't trust the certificate
+            super().handle()
+
     def log_message(self, *_words: object) -> None:  # says nothing on standard error
         pass
 
 
 @contextmanager
-def serving() -> Iterator[Store]:
+def serving(*, tls: ssl.SSLContext | None = None) -> Iterator[Store]:
     """A store at an address of this machine, for as long as this context lasts."""
     kept = Store()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"store": kept}))
     kept.port = server.server_address[1]
+    if tls is not None:
+        kept.scheme = "https"
+        # The handshake is the handler's, so that one which fails doesn't stop the server.
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -118,10 +131,10 @@ class Attempt:
         path.write_bytes(content)
         path.chmod(mode)
 
-    def collector(self, socket: Path) -> subprocess.Popen[str]:
+    def collector(self, socket: Path, *, prefix: Sequence[str] = ()) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "equipoise_runner", "pod-collect"),
+                *(*prefix, sys.executable, "-m", "equipoise_runner", "pod-collect"),
                 *("--attempt", str(self.folder), "--socket", str(socket)),
             ],
             stdout=subprocess.PIPE,

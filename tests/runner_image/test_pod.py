@@ -6,12 +6,13 @@ import gzip
 import json
 import os
 import signal
+import ssl
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ import pytest
 from block_builders import a_planned_block, an_arm
 from equipoise_protocol.block import PlannedBlock, SealedRecord
 from equipoise_protocol.canonical import authentic, canonical_bytes
-from equipoise_runner import pod, upload
+from equipoise_runner import pod, procfs, upload
+from equipoise_runner.bench import census
 from equipoise_runner.errors import RunnerFault
 from pods import PATH, SIGNATURE, Attempt, Store, serving
 
@@ -36,9 +38,9 @@ def a_block(**changes: object) -> PlannedBlock:
     return a_planned_block([an_arm("library"), an_arm("by_hand")], **changes)  # type: ignore[arg-type]
 
 
-def bench_at(socket: Path) -> subprocess.Popen[bytes]:
+def bench_at(socket: Path, *, prefix: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "equipoise_runner", "bench", "--socket", str(socket)]
+        [*prefix, sys.executable, "-m", "equipoise_runner", "bench", "--socket", str(socket)]
     )
 
 
@@ -158,6 +160,24 @@ def test_no_attempt_ends_with_the_exit_code_for_no_record(tmp_path: Path, socket
     assert "short" not in complaint.replace("cut short", "")
 
 
+def test_containers_with_cpus_of_their_own_are_told_so(
+    tmp_path: Path, store: Store, socket: Path
+) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    attempt = Attempt(tmp_path, a_block(), url=store.url)
+    bench = bench_at(socket, prefix=("taskset", "--cpu-list", str(cpus[0])))
+    collector = attempt.collector(socket, prefix=("taskset", "--cpu-list", str(cpus[1])))
+    _, complaint = collector.communicate(timeout=120)
+    assert (collector.returncode, bench.wait(30)) == (NO_RECORD, 0)
+    assert (
+        f"the collector measures on CPU {cpus[1]}, and the bench may use CPU {cpus[0]} alone: give"
+        " both the same CPUs" in complaint
+    )
+    assert store.objects == {}
+
+
 def test_sigterm_ends_a_collector_that_waits(tmp_path: Path, socket: Path) -> None:
     attempt = Attempt(tmp_path, a_block(), url="https://store.example/key")
     collector = attempt.collector(socket)
@@ -185,15 +205,25 @@ def test_sigterm_while_an_arm_hangs_ends_both_and_stores_nothing(
     attempt = Attempt(tmp_path, block, url=store.url)
     bench = bench_at(socket)
     collector = attempt.collector(socket)
-    deadline = time.monotonic() + 120
-    while socket.exists() is False and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(15)  # loaded, the null arm measured, and the first arm under way
+    until_an_arm_hangs(bench.pid)
     assert collector.poll() is None
     collector.send_signal(signal.SIGTERM)
     collector.communicate(timeout=60)
     assert (collector.returncode, bench.wait(60)) == (128 + signal.SIGTERM, 0)
     assert store.objects == {}
+
+
+def until_an_arm_hangs(launcher: int) -> None:
+    """Wait until a descendant that the kernel is to kill first has burnt CPU for a second."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        for child in census.descendants(launcher):
+            times = procfs.read_process(child, root=Path("/"))
+            first_to_go = procfs.text(Path(f"/proc/{child}/oom_score_adj")) == "1000"
+            if times is not None and first_to_go and times.own_nanoseconds > 1_000_000_000:
+                return
+        time.sleep(0.05)
+    raise AssertionError("no arm hung within two minutes")
 
 
 class Waits:
@@ -276,6 +306,45 @@ def test_nobody_at_the_address_is_said_without_the_address() -> None:
             patience=upload.Patience(seconds=0.1, first_pause_seconds=1),
         )
     assert "127.0.0.1" not in str(raised.value)
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> Iterator[tuple[Store, Path]]:
+    """The same store behind TLS, under an authority that nobody has heard of."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *(
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=store",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1",
+            ),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serving(tls=context) as secure:
+        yield secure, certificate
+
+
+def test_a_store_behind_tls_is_believed_with_its_authority_alone(
+    certified: tuple[Store, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, certificate = certified
+    with pytest.raises(RunnerFault, match="SSL_CERT_FILE") as raised:
+        upload.put(store.url, b"{}", patience=Waits().patience())
+    assert "127.0.0.1" not in str(raised.value)
+    assert store.objects == {}
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert upload.put(store.url, b"{}", patience=Waits().patience()) is upload.Stored.NOW
 
 
 def test_proxies_of_the_environment_are_not_asked(
