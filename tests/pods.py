@@ -116,9 +116,9 @@ def serving(*, tls: ssl.SSLContext | None = None) -> Iterator[Store]:
 class Attempt:
     """A mounted Secret, and a socket's folder."""
 
-    def __init__(self, folder: Path, block: PlannedBlock, *, url: str) -> None:
+    def __init__(self, folder: Path, block: PlannedBlock, *, url: str, key: str = "") -> None:
         self.block, self.url = block, url
-        self.key = secrets.token_hex(32)
+        self.key = key or secrets.token_hex(32)
         self.folder = folder / "attempt"
         self.folder.mkdir()
         self.write("planned-block.json.gz", gzip.compress(canonical_bytes(block)))

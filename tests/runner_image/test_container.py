@@ -18,10 +18,13 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from block_builders import SHAPE, a_planned_block, an_arm, the_candidate
 from equipoise_protocol.block import BlockRecord, PlannedArm, PlannedBlock, RunRecord, SealedRecord
 from equipoise_protocol.canonical import authentic
-from equipoise_protocol.vocabulary import Defect, RunStatus, Separation
+from equipoise_protocol.spec import NodeClassSpec
+from equipoise_protocol.validation import check
+from equipoise_protocol.vocabulary import Defect, RunStatus, Separation, Severity
 from pods import Attempt, Store, serving
 
 BENCH, COLLECTOR, GROUP = 65_531, 65_532, 65_530
@@ -77,9 +80,11 @@ class Pod:
             text=True,
         )
 
-    def measured(self, block: PlannedBlock, store: Store) -> tuple[SealedRecord, Attempt, str]:
+    def measured(
+        self, block: PlannedBlock, store: Store, *, key: str = ""
+    ) -> tuple[SealedRecord, Attempt, str]:
         """The record in the store, the attempt, and what both containers said."""
-        attempt = Attempt(self.folder, block, url=store.url)
+        attempt = Attempt(self.folder, block, url=store.url, key=key)
         for path in attempt.folder.iterdir():
             os.chown(path, 0, GROUP)
         socket = self.folder / "socket"
@@ -243,6 +248,27 @@ def test_a_neighbour_on_purpose_shows_as_foreign_time(
         one.wall_nanoseconds for one in taken
     )
     assert all(one.wait_nanoseconds > 0.1 * one.wall_nanoseconds for one in taken)
+
+
+@pytest.mark.measured
+def test_a_registered_block_is_taken_and_nothing_is_found_but_a_busy_machine(
+    tmp_path: Path, groups: dict[str, tuple[tuple[str, str], ...]]
+) -> None:
+    for place in (tmp_path, *tmp_path.parents[:3]):
+        place.chmod(0o755)
+    here = builders.a_registered_class(spec=NodeClassSpec(node_selector={}))
+    registration = builders.a_registration(classes=(here,))
+    planned = builders.a_planned_block(registration)
+    key = builders.a_record_key(planned, registration)
+    with serving() as store:
+        sealed, *_ = Pod(tmp_path, groups).measured(planned, store, key=key)
+    found = check.findings_of(planned, sealed, record_key=key, registration=registration)
+    assert {run.status for run in sealed.record.runs} == {RunStatus.COMPLETED}
+    assert not check.rejects(found)
+    # What others on the machine can bring about, and no more; without a void block, nothing at all.
+    assert {one.rule for one in found} <= {"R13", "R14", "R17"}, found
+    assert {one.severity for one in found} <= {Severity.NOTE, Severity.VOID}, found
+    assert all(one.kind != "NotSeen" for one in found)
 
 
 def test_without_control_groups_the_processes_themselves_are_read(tmp_path: Path) -> None:
