@@ -152,11 +152,11 @@ def _shared(node: NodeFacts, spec: NodeClassSpec) -> Refusal | None:
         )
     product = labels.get(PRODUCT, "")
     partitioned = "-MIG-" in product or any(one.startswith(MIG_RESOURCE) for one in node.resources)
-    if partitioned and not named.keys() & {MIG_STRATEGY, PRODUCT}:
+    if partitioned and MIG_STRATEGY not in named and "-MIG-" not in named.get(PRODUCT, ""):
         return Refusal(
             "MigPartitioned",
             f"its GPU is a MIG partition ({product or 'mixed strategy'}). Switch MIG off there, or"
-            f" name {MIG_STRATEGY} or {PRODUCT} in the class's nodeSelector",
+            f" name {MIG_STRATEGY} or the partition's {PRODUCT} in the class's nodeSelector",
         )
     shared = _sharing(node)
     if shared and not named.keys() & {REPLICAS, SHARING} and not _names_shared(named):
