@@ -20,6 +20,10 @@ from equipoise_protocol.vocabulary import IsaCap
 from equipoise_runner import procfs
 from equipoise_runner.errors import RunnerFault
 
+POD_UID = "EQUIPOISE_POD_UID"
+NODE_NAME = "EQUIPOISE_NODE_NAME"
+"""Environment variables of a pod's collector, by the downward API."""
+
 UNREADABLE = "unreadable"
 NOT_INSTALLED = "not installed"
 
@@ -183,10 +187,14 @@ def _flags(processors: list[dict[str, str]]) -> frozenset[str]:
 
 
 def _host(root: Path) -> str:
-    """Keyed and shortened, as machine-id(5) asks: the id itself must not leave the machine."""
-    identity = procfs.text(root / "etc" / "machine-id") or procfs.text(
-        root / "proc" / "sys" / "kernel" / "random" / "boot_id"
-    )
+    """Keyed and shortened, as machine-id(5) asks: the id itself must not leave the machine.
+
+    A container's machine-id is its image's, the same on all nodes, so that in a pod the kernel's id
+    of this boot stands for the machine.
+    """
+    installed = procfs.text(root / "etc" / "machine-id")
+    booted = procfs.text(root / "proc" / "sys" / "kernel" / "random" / "boot_id")
+    identity = booted if POD_UID in os.environ else installed or booted
     return (
         hashlib.sha256(f"equipoise host {identity}".encode()).hexdigest()[:16]
         if identity

@@ -12,7 +12,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from equipoise_protocol.vocabulary import Defect, RunStatus, Separation, Severit
 from pods import Attempt, Store, serving
 
 BENCH, COLLECTOR, GROUP = 65_531, 65_532, 65_530
+POD, NODE = "0f5e3c1e-0000-4000-8000-000000000001", "node-1"
 STARTER = Path(__file__).parent / "in_a_container.py"
 ATTEMPT, SOCKET = "/var/run/equipoise/attempt", "/var/run/equipoise/socket"
 NAMES = (
@@ -58,7 +59,12 @@ class Pod:
     groups: dict[str, tuple[tuple[str, str], ...]]
 
     def container(
-        self, name: str, user: int, command: Sequence[str], shown: Sequence[tuple[Path, str]]
+        self,
+        name: str,
+        user: int,
+        command: Sequence[str],
+        shown: Sequence[tuple[Path, str]],
+        environment: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
         asked = {
             "user": user,
@@ -70,6 +76,7 @@ class Pod:
                 "TMPDIR": "/scratch",
                 "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                **(environment or {}),
             },
             "command": [sys.executable, "-m", "equipoise_runner", *command],
         }
@@ -103,6 +110,7 @@ class Pod:
             COLLECTOR,
             ["pod-collect", "--attempt", ATTEMPT, "--socket", at],
             [(socket, SOCKET), (attempt.folder, ATTEMPT)],
+            {"EQUIPOISE_POD_UID": POD, "EQUIPOISE_NODE_NAME": NODE},
         )
         said = [*collector.communicate(timeout=500), *bench.communicate(timeout=60)]
         assert (collector.returncode, bench.returncode) == (0, 0), said
@@ -182,7 +190,9 @@ def test_every_run_ended_as_it_should_and_was_cleared_away(result: Result) -> No
 
 
 def test_the_record_says_that_they_were_separate_containers(result: Result) -> None:
-    assert result.record.provenance.separation is Separation.SEPARATE_CONTAINERS
+    provenance = result.record.provenance
+    assert provenance.separation is Separation.SEPARATE_CONTAINERS
+    assert (provenance.pod, provenance.node) == (POD, NODE)
 
 
 def test_no_container_says_a_secret(result: Result) -> None:

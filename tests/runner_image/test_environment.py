@@ -116,6 +116,20 @@ def test_the_host_is_known_again_but_not_named(tmp_path: Path) -> None:
     assert hosts[3] != "unreadable"
 
 
+def test_two_nodes_that_run_one_image_are_two_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(environment.POD_UID, "11111111-2222-3333-4444-555555555555")
+    hosts = set()
+    for booted in ("bbbb", "cccc"):
+        write(
+            tmp_path,
+            {"etc/machine-id": "aaaa", "proc/sys/kernel/random/boot_id": booted},
+        )
+        hosts.add(environment.read_machine((0,), root=tmp_path).host)
+    assert len(hosts) == 2
+
+
 def test_the_last_level_cache_is_the_largest_of_the_highest_level(tmp_path: Path) -> None:
     write(tmp_path, a_cache(0, 1, level="1", size="64M", kind="Instruction"))
     write(tmp_path, a_cache(0, 2, level="2", size="1024K"))
