@@ -15,7 +15,7 @@ from equipoise_operator.api.fate import Course, Fate
 from equipoise_operator.api.names import AttemptName
 from equipoise_operator.api.views import NodeView
 from equipoise_operator.campaign.schedule import Question
-from equipoise_operator.campaign.standing import Standing
+from equipoise_operator.campaign.standing import Standing, Under
 from equipoise_operator.controller.actions import (
     Action,
     DeleteJob,
@@ -51,6 +51,8 @@ class Tracked:
     fate: Fate
     recorded: bool
     """Whether the attempt's ending is in the ledger."""
+    planned: bool = False
+    """Whether the ledger has the attempt as under way."""
     node_is_lost: bool = False
 
     @property
@@ -119,6 +121,8 @@ def tracked(
                 ),
                 recorded=standing is not None
                 and standing.has_ended(attempt.block, attempt.attempt),
+                planned=standing is not None
+                and Under(attempt.block, attempt.attempt) in standing.under_way,
                 node_is_lost=node is not None and node.is_lost,
             )
         )
@@ -147,7 +151,9 @@ def ending(
     if one.recorded:
         return _recorded(settings, observed, one, now=now)
     if one.job.view.stop or one.job.has_ended:
-        return ()  # the validator records why
+        # The validator records why. An attempt that it never planned measured nothing: if it
+        # leaves that one alone, the block must not wait for ever.
+        return () if one.planned else _never_planned(settings, observed, one, now=now)
     if over:
         return (StopJob(one.target, LostCause.ABORTED),)
     return _given_up(settings, observed, one, now=now)
@@ -168,6 +174,17 @@ def _recorded(
     else:
         return ()
     left = patience - _elapsed(one.job.recorded, now)
+    return (DeleteJob(one.target),) if left <= 0 else (Requeue(left),)
+
+
+def _never_planned(
+    settings: Settings, observed: Observed, one: Tracked, *, now: datetime
+) -> tuple[Action, ...]:
+    uid, patience = one.job.view.uid, settings.pending_patience_seconds
+    known = observed.hindered.get(uid)
+    if known is None or known.cause is not LostCause.INTERRUPTED:
+        return (Remember(uid, Hindrance(LostCause.INTERRUPTED, now)), Requeue(patience))
+    left = patience - _elapsed(known.since, now)
     return (DeleteJob(one.target),) if left <= 0 else (Requeue(left),)
 
 

@@ -469,6 +469,19 @@ def test_a_stopped_job_stays_until_its_ending_is_recorded_and_a_while_longer() -
     assert those(DeleteJob, observed(jobs=[recorded], standings=standings))
 
 
+def test_an_ended_job_that_the_ledger_never_planned_makes_room_after_a_while() -> None:
+    job = a_job(1, stop="Unschedulable")
+    fresh = observed(jobs=[job])
+    noted = Hindrance(LostCause.INTERRUPTED, NOW)
+    assert those(Remember, fresh) == [Remember(job.view.uid, noted)]
+    patience = timedelta(seconds=SETTINGS.pending_patience_seconds)
+    old = {job.view.uid: replace(noted, since=NOW - patience)}
+    assert those(DeleteJob, replace(fresh, hindered=old))
+    # One that was planned is the validator's alone.
+    planned = {GELU: Standing(under_way=(Under(1, 1),))}
+    assert not those(DeleteJob, observed(jobs=[job], standings=planned, hindered=old))
+
+
 # --- suspend, abort, budget, the end -------------------------------------------------------------
 
 
