@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -70,6 +71,8 @@ class Stored:
     """The store's ETag: what an object is told apart by, and no digest that can be relied on."""
     version: str | None
     """Where the bucket keeps versions."""
+    modified: datetime
+    """When it arrived, by the store's clock."""
 
 
 class Bucket:
@@ -135,6 +138,7 @@ class Bucket:
             size=found["ContentLength"],
             tag=found["ETag"].strip('"'),
             version=_version(found.get("VersionId")),
+            modified=found["LastModified"],
         )
 
     def get(self, stored: Stored) -> bytes | None:
@@ -165,7 +169,13 @@ class Bucket:
             )
             for page in pages:
                 for one in page.get("Contents", ()):
-                    yield Stored(one["Key"], one["Size"], one["ETag"].strip('"'), None)
+                    yield Stored(
+                        key=one["Key"],
+                        size=one["Size"],
+                        tag=one["ETag"].strip('"'),
+                        version=None,
+                        modified=one["LastModified"],
+                    )
 
     def require_conditional_writes(self) -> None:
         """Refuses a store on which a second writer wins (the probe of a start).

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from equipoise_operator.api import names, ranges, status
+from equipoise_operator.api import names, status
 from equipoise_operator.api.conditions import (
     Condition,
     ConditionReason,
@@ -20,14 +20,13 @@ from equipoise_operator.api.conditions import (
     merged,
     state_of,
 )
+from equipoise_operator.api.standing import fields_of
 from equipoise_operator.api.status import (
-    BlockRetries,
     Blocks,
     CampaignResults,
     CampaignStatus,
     ComparisonResults,
     ComparisonStatus,
-    OpenAttempt,
     Registered,
 )
 from equipoise_operator.campaign import results, schedule
@@ -165,7 +164,6 @@ def comparison_results(
         moment: the time.
     """
     now, spec, state = _now(raw, moment), data.registration.spec, results.state_of(data)
-    standing = encode(state, spec, question)
     blocks = _blocks(data, state, (question,))
     answered = next(
         one
@@ -186,18 +184,8 @@ def comparison_results(
         blocks=blocks,
         progress=f"{blocks.done}/{blocks.planned}",
         state=state_of([*conditions, *others]),
-        settled_blocks=ranges.written(standing.settled),
-        retries=tuple(
-            BlockRetries(block=one.block, attempts=one.attempts, spent=one.spent)
-            for one in standing.retried
-        ),
-        open_attempts=tuple(
-            OpenAttempt(block=one.block, attempt=one.attempt) for one in standing.under_way
-        ),
-        looks_taken=standing.looks_taken,
         looks=spec.design.looks,
-        stopped=standing.stopped,
-        final=standing.final,
+        **fields_of(encode(state, spec, question)),
         verdict=verdict.verdict if verdict else None,
         ratio=_estimate(verdict.honest_ratio) if verdict else None,
         interval=_interval(verdict.honest_ratio) if verdict else None,
