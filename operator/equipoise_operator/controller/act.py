@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, assert_never
@@ -59,6 +60,8 @@ _LOG: Final = logging.getLogger(__name__)
 
 NETWORK_POLICIES: Final = Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy")
 
+POLICY_SECONDS: Final = 300.0
+"""After so long a network policy is applied again, in case that somebody has removed it."""
 FENCED: Final = "got fencing number"
 """As operator/manifests/admission.yaml says it."""
 
@@ -95,7 +98,7 @@ class Actor:
         self._recorder = recorder
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._policies: set[str] = set()
+        self._policies: dict[str, float] = {}
 
     def carry_out(self, actions: tuple[Action, ...]) -> float | None:
         """Does everything in order; the seconds after which to look again, if there are any.
@@ -205,12 +208,13 @@ class Actor:
         self._taken(action.attempt.campaign_uid, "Job", metadata)
 
     def _ensure_policy(self, uid: str, policy: Raw) -> None:
+        now = time.monotonic()
         with self._lock:
-            if uid in self._policies:
+            if now - self._policies.get(uid, -POLICY_SECONDS) < POLICY_SECONDS:
                 return
         self._writer.apply(NETWORK_POLICIES, policy, force=True)
         with self._lock:
-            self._policies.add(uid)
+            self._policies[uid] = now
 
     def _stop(self, action: StopJob) -> None:
         annotations = {names.ANNOTATION_STOP: action.cause.value}

@@ -25,7 +25,7 @@ from equipoise_operator.controller.observed import (
 )
 from equipoise_operator.controller.settings import Settings
 from equipoise_operator.controller.world import World
-from equipoise_operator.kube.projection import Event, Seen
+from equipoise_operator.kube.projection import Change, Event, Seen
 from equipoise_operator.kube.queue import Queue
 
 
@@ -104,17 +104,24 @@ class Control:
     def job_changed(self, event: Event[RunnerJob]) -> None:
         """A Job was made, changed or removed."""
         attempt = event.seen.value.attempt
+        if event.change is Change.DELETED:
+            self._world.remember(event.seen.uid, None)
         if attempt is not None:
             self._queue.add(Key(Looked.CAMPAIGN, attempt.campaign_uid))
 
     def pod_changed(self, event: Event[RunnerPod]) -> None:
         """A pod was made, changed or removed; a machine may be free again."""
-        attempt = event.seen.value.attempt
-        if attempt is not None:
-            self._queue.add(Key(Looked.CAMPAIGN, attempt.campaign_uid))
-        if event.seen.value.view.node:
-            self._look_at_classes()
-            self._look_at_active_campaigns()
+        pod = event.seen.value
+        if pod.attempt is not None:
+            self._queue.add(Key(Looked.CAMPAIGN, pod.attempt.campaign_uid))
+        if not pod.view.node:
+            return
+        classes = self._world.classes_with(pod.view.node)
+        for name in classes:
+            self._queue.add(Key(Looked.NODE_CLASS, name))
+        if event.change is Change.DELETED or not pod.holds_node:
+            for uid in self._world.active_campaigns(classes):
+                self._queue.add(Key(Looked.CAMPAIGN, uid))
 
     def node_changed(self, _: Event[NodeFacts]) -> None:
         """A node came, changed or went."""

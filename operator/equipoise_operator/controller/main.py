@@ -283,20 +283,26 @@ class OperatorProcess:
 
     def _health(self, supervised: Supervised) -> HealthServer:
         host, _, port = self._settings.health_address.rpartition(":")
-        return HealthServer(
-            host.strip("[]") or "0.0.0.0",  # noqa: S104 - what the user asked for
-            int(port),
-            registry=self._registry,
-            alive={"parts": supervised.healthy},
-            ready={
-                "own kinds": lambda: (
-                    None
-                    if self._listed.is_set()
-                    else "The first lists of our own kinds are not in."
-                ),
-                **{one.name: one.not_synced for one in self._watches.all()},
-            },
-        )
+        try:
+            return HealthServer(
+                host.strip("[]") or "0.0.0.0",  # noqa: S104 - what the user asked for
+                int(port),
+                registry=self._registry,
+                alive={"parts": supervised.healthy},
+                ready={
+                    "own kinds": lambda: (
+                        None
+                        if self._listed.is_set()
+                        else "The first lists of our own kinds are not in."
+                    ),
+                    **{one.name: one.not_synced for one in self._watches.all()},
+                },
+            )
+        except (OSError, OverflowError) as error:
+            raise UsageError(
+                f"can't listen at {self._settings.health_address}: {error}. Choose another address"
+                f" with {settings.PREFIX}HEALTH_ADDRESS."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

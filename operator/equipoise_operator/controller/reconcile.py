@@ -80,7 +80,7 @@ def reconcile(settings: Settings, observed: Observed, now: datetime) -> tuple[Ac
         )
     if campaign.spec is None or campaign.fault:
         return _ordered(reporting.unreadable(observed, now))
-    if not campaign.digest or not is_true(campaign.status.conditions, ConditionType.REGISTERED):
+    if not campaign.digest:
         return _ordered(reporting.not_registered(observed, campaign.spec, now))
     return _registered(settings, observed, campaign.spec, now)
 
@@ -190,6 +190,11 @@ def _plan(
         return _Plan(
             reason=ConditionReason.ENDED,
             message="Aborted: no block starts any more, and those under way are ended.",
+        )
+    if not is_true(observed.campaign.status.conditions, ConditionType.REGISTERED):
+        return _Plan(
+            reason=ConditionReason.NOT_REGISTERED,
+            message="No block starts; the condition Registered says why.",
         )
     state = with_jobs(decode(standings), jobs, observed.expected)
     held = _held_up(observed, spec, standings) or _elsewhere(

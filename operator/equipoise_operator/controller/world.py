@@ -107,10 +107,25 @@ class World:
         """Jobs that say they belong to a campaign of that UID."""
         return tuple(one.value for one in self._stores.jobs if _campaign_of(one.value) == uid)
 
-    def active_campaigns(self) -> tuple[str, ...]:
-        """UIDs of the campaigns that may still need a machine."""
+    def active_campaigns(self, classes: frozenset[str] | None = None) -> tuple[str, ...]:
+        """UIDs of the campaigns that may still need a machine, or one of some classes."""
         return tuple(
-            one.uid for one in self.campaigns.snapshot() if not is_over(one.value.status.conditions)
+            one.uid
+            for one in self.campaigns.snapshot()
+            if not is_over(one.value.status.conditions)
+            and (
+                classes is None
+                or one.value.spec is None
+                or not classes.isdisjoint(one.value.spec.node_classes)
+            )
+        )
+
+    def classes_with(self, node: str) -> frozenset[str]:
+        """Node classes that may be measured on a node."""
+        return frozenset(
+            name
+            for name, fit in self.fits().items()
+            if any(one.name == node for one in fit.admitted)
         )
 
     def fits(self) -> dict[str, ClassFit]:

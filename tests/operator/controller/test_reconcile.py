@@ -115,6 +115,19 @@ def test_a_campaign_that_was_refused_points_to_the_faults() -> None:
     assert not those(CreateJob, world)
 
 
+def test_a_registration_in_doubt_starts_nothing_and_ends_what_is_to_be_ended() -> None:
+    doubt = said(ConditionType.REGISTERED, ConditionReason.LEDGER_UNAVAILABLE)
+    spec = SPEC.model_copy(update={"abort": True})
+    view = a_campaign_view()
+    status = view.status.model_copy(update={"conditions": (doubt,)})
+    world = observed(replace(view, status=status))
+    assert scheduled(world).reason is ConditionReason.NOT_REGISTERED
+    assert not those(CreateJob, world)
+    job = a_job(1)
+    aborted = observed(replace(view, status=status, spec=spec), jobs=[job])
+    assert [one.cause for one in those(StopJob, aborted)] == [LostCause.ABORTED]
+
+
 def test_a_campaign_that_cannot_be_read_is_left_alone_and_says_so() -> None:
     world = observed(a_campaign_view(spec=None, fault="spec.x can't be read: no"), comparisons=())
     assert "spec.x can't be read" in scheduled(world).message
