@@ -26,7 +26,7 @@ from equipoise_operator.controller.observed import (
 from equipoise_operator.controller.settings import Settings
 from equipoise_operator.controller.world import World
 from equipoise_operator.kube.projection import Change, Event, Seen
-from equipoise_operator.kube.queue import Queue
+from equipoise_operator.kube.work_queue import Queue
 
 
 class Looked(StrEnum):

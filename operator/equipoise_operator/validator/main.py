@@ -30,7 +30,7 @@ from equipoise_operator.kube.lease import LeaderLease
 from equipoise_operator.kube.listwatch import ListWatch, wait_until_synced
 from equipoise_operator.kube.metrics import KubeMetrics
 from equipoise_operator.kube.projection import Event
-from equipoise_operator.kube.queue import Queue, Worker
+from equipoise_operator.kube.work_queue import Queue, Worker
 from equipoise_operator.kube.resources import (
     CAMPAIGNS,
     COMPARISONS,

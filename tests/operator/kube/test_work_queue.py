@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from equipoise_operator.kube.errors import NotLeaderError, api_error
-from equipoise_operator.kube.queue import Queue, Worker
+from equipoise_operator.kube.work_queue import Queue, Worker
 
 
 class Clock:
