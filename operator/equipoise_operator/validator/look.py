@@ -149,15 +149,15 @@ class Look:
             gone=raw is None,
         )
         over = opened.is_over or self._brought_on(case)
+        if not case.gone:
+            self._say_how_it_stands(case, over=over)
         if over:
             self._tools.secrets.remove(campaign_uid)
+            self._tools.cluster.forget(campaign_uid)
         if case.gone:
             self._forget(campaign_uid)
-            return None
-        self._say_how_it_stands(case, over=over)
         self._count_open()
         if over:
-            self._tools.cluster.forget(campaign_uid)
             return None
         left = self._seconds_left(case)
         waiting = self._tools.poll_seconds if opened.open_attempts() else IDLE_SECONDS

@@ -30,7 +30,6 @@ from equipoise_operator.kube.lease import LeaderLease
 from equipoise_operator.kube.listwatch import ListWatch, wait_until_synced
 from equipoise_operator.kube.metrics import KubeMetrics
 from equipoise_operator.kube.projection import Event
-from equipoise_operator.kube.work_queue import Queue, Worker
 from equipoise_operator.kube.resources import (
     CAMPAIGNS,
     COMPARISONS,
@@ -41,6 +40,7 @@ from equipoise_operator.kube.resources import (
     Resource,
 )
 from equipoise_operator.kube.supervised import Part, Supervised, end_on_lost_lead
+from equipoise_operator.kube.work_queue import Queue, Worker
 from equipoise_operator.kube.writer import Writer
 from equipoise_operator.stores.sqlite.opening import open_ledger
 from equipoise_operator.validator import observed, serving, settings
@@ -79,6 +79,8 @@ def main() -> None:
             level=logging.INFO,
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
+        for name in ("alembic", "botocore"):
+            logging.getLogger(name).setLevel(logging.WARNING)
         ValidatorProcess(chosen).run()
     except OperatorError as error:
         sys.stderr.write(f"equipoise-validator: {error}\n")
