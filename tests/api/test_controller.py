@@ -6,7 +6,9 @@ plays the validator.
 
 from __future__ import annotations
 
+import random
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -309,6 +311,40 @@ def test_an_operator_killed_at_any_moment_makes_nothing_twice(
     assert eventually(lambda: len(stage.jobs(raw)) == 5, 40)
     blocks = [(attempt(one).block, attempt(one).attempt) for one in stage.jobs(raw)]
     assert sorted(blocks) == [(block, 1) for block in range(1, 6)]
+
+
+def test_a_campaign_goes_through_whenever_its_operator_is_killed(
+    stage: Stage, operator: Operator
+) -> None:
+    stage.node("one")
+    stage.node("two")
+    spec = a_small_spec(stage.node_class("cpu"))
+    raw = begin(stage, spec)
+    moments = random.Random(15)  # noqa: S311 - when to kill, the same each time
+    for _ in range(5):
+        until = time.monotonic() + moments.uniform(0, 1.5)
+        while time.monotonic() < until:
+            measure(stage, raw, spec)
+        operator.end(signal.SIGKILL)
+        operator.start()
+        assert eventually(operator.leads, 30)
+    assert eventually(lambda: measure(stage, raw, spec) == 6, 60)
+    blocks = [(attempt(one).block, attempt(one).attempt) for one in stage.jobs(raw)]
+    assert sorted(blocks) == [(block, 1) for block in range(1, 7)]
+    assert stays(lambda: len(stage.jobs(raw)) == 6, 2)
+
+
+def measure(stage: Stage, raw: Raw, spec: CampaignSpec) -> int:
+    """Kubelets and validator take every bound pod to its end; the number of blocks done."""
+    for pod in stage.pods(raw):
+        if pod["spec"].get("nodeName") and pod["status"]["phase"] == "Pending":
+            found = names.attempt_of(pod["metadata"]["labels"])
+            assert found is not None
+            stage.record(raw, spec, found, Outcome.OPEN)
+            stage.end_pod(pod)
+            stage.record(raw, spec, found, Outcome.VALID)
+    state = stage.states[raw["metadata"]["uid"]]
+    return sum(one.outcome is Outcome.VALID for one in state.attempts)
 
 
 def test_of_two_operators_one_leads_and_one_that_slept_writes_nothing(

@@ -62,6 +62,8 @@ NETWORK_POLICIES: Final = Resource("networking.k8s.io", "v1", "networkpolicies",
 
 POLICY_SECONDS: Final = 300.0
 """After so long a network policy is applied again, in case that somebody has removed it."""
+TERMINATING: Final = "because it is being terminated"
+"""The API server's words for a namespace that goes away."""
 FENCED: Final = "got fencing number"
 """As operator/manifests/admission.yaml says it."""
 
@@ -296,7 +298,11 @@ class Actor:
         self, uid: str, kind: str, metadata: Raw, error: ForbiddenError | InvalidError
     ) -> None:
         message = f"{kind} {metadata['name']} can't be created: {error}"
-        self._obstruct(uid, metadata, Obstacle(ConditionReason.FORBIDDEN, message), "Forbidden")
+        obstacle = Obstacle(ConditionReason.FORBIDDEN, message)
+        if TERMINATING in str(error):
+            self._world.obstruct(uid, metadata["name"], obstacle)  # nobody is left to be told
+        else:
+            self._obstruct(uid, metadata, obstacle, "Forbidden")
 
     def _obstruct(self, uid: str, metadata: Raw, obstacle: Obstacle, reason: str) -> None:
         self._world.obstruct(uid, metadata["name"], obstacle)

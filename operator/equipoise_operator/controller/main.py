@@ -138,7 +138,7 @@ class OperatorProcess:
         )
         self._kopf = KopfWatch(self._take)
         self._audit = Audit(
-            self._connection, self._kinds, on_ghost=self._gone, metrics=self._metrics
+            self._connection, self._kinds, on_ghost=self._changed, metrics=self._metrics
         )
         self._listed = threading.Event()
         for resource, kind in self._kinds.items():
@@ -228,13 +228,13 @@ class OperatorProcess:
         if change == "DELETED":
             gone = self._kinds[resource].remove(raw["metadata"]["uid"])
             if gone is not None:
-                self._gone(resource, gone)
+                self._changed(resource, gone)
             return
         seen = self._kinds[resource].take(raw)
         if seen is not None:
-            self._gone(resource, seen)
+            self._changed(resource, seen)
 
-    def _gone(self, resource: Resource, seen: Seen[Any]) -> None:
+    def _changed(self, resource: Resource, seen: Seen[Any]) -> None:
         """An object of ours has changed, or is gone: who depends on it is looked at."""
         if resource == CAMPAIGNS:
             self._control.campaign_changed(seen)
