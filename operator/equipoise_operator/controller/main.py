@@ -43,7 +43,6 @@ from equipoise_operator.kube.lease import LeaderLease, LeaseTiming
 from equipoise_operator.kube.listwatch import ListWatch, wait_until_synced
 from equipoise_operator.kube.metrics import KubeMetrics
 from equipoise_operator.kube.projection import Seen
-from equipoise_operator.kube.work_queue import Queue, Worker
 from equipoise_operator.kube.resources import (
     CAMPAIGNS,
     COMPARISONS,
@@ -54,6 +53,7 @@ from equipoise_operator.kube.resources import (
     Resource,
 )
 from equipoise_operator.kube.supervised import Part, Supervised, end_on_lost_lead
+from equipoise_operator.kube.work_queue import Queue, Worker
 from equipoise_operator.kube.writer import Writer
 
 _LOG: Final = logging.getLogger("equipoise_operator.controller")

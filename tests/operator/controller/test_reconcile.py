@@ -336,6 +336,23 @@ def test_a_campaign_without_a_node_says_which_nodes_were_refused_and_why() -> No
     assert [one.reason for one in those(Emit, world)] == ["NoNodes"]
 
 
+def test_people_are_told_once_although_the_reasons_words_change() -> None:
+    world = observed(nodes=[a_node("n1", cordoned=True)])
+    later = observed(
+        written(world).campaign, nodes=[a_node("n1", cordoned=True), a_node("n2", cordoned=True)]
+    )
+    assert "n2: cordoned" in scheduled(later).message
+    assert not those(Emit, later)
+
+
+def test_a_pod_names_the_nodes_that_only_we_refuse() -> None:
+    nodes = (a_node("n1"), a_node("n2", quarantine="noisy"), a_node("n3", cordoned=True))
+    (create,) = those(CreateJob, observed(nodes=nodes))
+    affinity = create.manifest["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [one["values"] for one in term["matchFields"]] == [["n2"]]
+
+
 def test_a_campaign_whose_class_is_gone_says_so() -> None:
     world = observed(classes=[a_class("other")])
     assert "cpu is gone" in scheduled(world).message
@@ -529,6 +546,14 @@ def test_time_spent_suspended_does_not_count_against_the_budget() -> None:
     spec = a_spec(budget=Budget(wall_clock_seconds=100), suspend=True)
     view = with_conditions(a_campaign_view(spec), suspended, suspended_seconds=3)
     assert budget_left(observed(view), spec, NOW) == pytest.approx(100 - 10 + 4 + 3)
+    # Suspended for an hour before it was registered: only the time since then counts.
+    hour_ago = said(
+        ConditionType.SUSPENDED,
+        ConditionReason.SUSPENDED_BY_USER,
+        at=NOW - timedelta(hours=1),
+    )
+    from_the_start = with_conditions(a_campaign_view(spec), hour_ago)
+    assert budget_left(observed(from_the_start), spec, NOW) == pytest.approx(100)
     resumed = replace(view, spec=spec.model_copy(update={"suspend": False}))
     (apply,) = those(ApplyCampaignStatus, observed(resumed))
     assert apply.status.suspended_seconds == 7
@@ -571,6 +596,18 @@ def test_abort_ends_every_job_and_starts_none() -> None:
     ]
     assert not those(CreateJob, world)
     assert scheduled(world).reason is ConditionReason.ENDED
+
+
+def test_an_aborted_campaigns_block_is_told_as_aborted_and_a_job_that_goes_is_left() -> None:
+    spec = SPEC.model_copy(update={"abort": True})
+    job, going = a_job(1, stop="Aborted"), a_job(2)
+    going = replace(going, view=replace(going.view, stopping=True))
+    standings = {GELU: Standing(retried=(Retried(1, attempts=1, spent=0),))}
+    pod = a_pod(job, node="n1", phase="Failed", stopping=True)
+    world = observed(a_campaign_view(spec), jobs=[job, going], pods=[pod], standings=standings)
+    (told,) = [one for one in those(Emit, world) if one.reason == "BlockLost"]
+    assert "Aborted: " in told.note
+    assert not those(StopJob, world)
 
 
 OVER = [
