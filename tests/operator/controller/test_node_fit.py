@@ -201,6 +201,13 @@ GPUS: list[tuple[str, dict[str, str], dict[str, str], frozenset[str], str]] = [
         "GpuPartitioned",
     ),
     (
+        "a class of AMD's partitions may be registered as such",
+        {"amd.com/compute-memory-partition": "cpx_nps4"},
+        {**MI300X, "amd.com/compute-memory-partition": "cpx_nps4"},
+        frozenset({"amd.com/gpu"}),
+        "",
+    ),
+    (
         "AMD, partitioned, as the older labels say it",
         {"amd.com/gpu.family": "AI"},
         {"amd.com/gpu.family": "AI", "beta.amd.com/gpu.compute-memory-partition.cpx_nps4": "8"},

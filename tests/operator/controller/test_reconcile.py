@@ -600,7 +600,7 @@ def test_abort_ends_every_job_and_starts_none() -> None:
 
 def test_an_aborted_campaigns_block_is_told_as_aborted_and_a_job_that_goes_is_left() -> None:
     spec = SPEC.model_copy(update={"abort": True})
-    job, going = a_job(1, stop="Aborted"), a_job(2)
+    job, going = a_job(1, failure="BackoffLimitExceeded"), a_job(2)
     going = replace(going, view=replace(going.view, stopping=True))
     standings = {GELU: Standing(retried=(Retried(1, attempts=1, spent=0),))}
     pod = a_pod(job, node="n1", phase="Failed", stopping=True)

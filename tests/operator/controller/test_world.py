@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from builders import a_campaign
 from controller_builders import (
     GELU,
+    NOW,
     SETTINGS,
     SPEC,
     UID,
@@ -21,7 +23,10 @@ from equipoise_operator.api.conditions import ConditionReason
 from equipoise_operator.controller import manifests
 from equipoise_operator.controller.manifests import Assignment, Place
 from equipoise_operator.controller.observed import (
+    NEVER,
     Obstacle,
+    milli,
+    moment,
     node_facts,
     runner_job,
     runner_pod,
@@ -131,6 +136,47 @@ def test_a_job_that_was_just_created_is_expected_until_a_list_shows_it(
     assert shown is not None
     assert shown.expected == ()
     assert shown.waiting == ("cpu",)  # counted once
+
+
+def test_a_job_whose_attempt_was_recorded_takes_no_machine(world: World, stores: Stores) -> None:
+    job = a_raw_job(1, 10)
+    job["metadata"]["annotations"] = {names.ANNOTATION_RECORDED: "2026-12-07T12:00:00Z"}
+    stores.jobs.put(seen(job, runner_job))
+    found = world.of_campaign(UID)
+    assert found is not None
+    assert found.waiting == ()
+
+
+def test_labels_that_a_jobs_name_does_not_bear_out_are_not_believed() -> None:
+    job = a_raw_job(1, 10)
+    assert runner_job(job).attempt == an_attempt(1)
+    job["metadata"]["labels"][names.LABEL_BLOCK] = "2"
+    assert runner_job(job).attempt is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-12-07T12:00:00Z", NOW),
+        ("2026-12-07T12:00:00", NOW),
+        ("2026-12-07T13:00:00+01:00", NOW),
+        ("yesterday", NEVER),
+        ("", NEVER),
+        (None, NEVER),
+    ],
+)
+def test_a_time_is_read_with_its_zone_or_counts_as_long_ago(
+    text: str | None, expected: datetime
+) -> None:
+    assert moment(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"),
+    [("2", 2_000), ("1500m", 1_500), ("0", 0), ("1k", 1_000_000), ("1Gi", 2**30 * 1_000), ("?", 0)],
+)
+def test_a_quantity_is_read_in_thousandths(quantity: str, expected: int) -> None:
+    assert milli(quantity) == expected
 
 
 def test_an_expectation_ends_by_itself_or_with_a_failure(world: World, clock: Clock) -> None:
