@@ -316,10 +316,12 @@ class Stage:
         )
 
     def finish_deletion(self, raw: Raw) -> None:
-        """What a kubelet does in the end: pods that were told to end are gone."""
+        """What a kubelet does in the end: pods that were told to end have failed, and are gone."""
         for pod in self.pods(raw):
             metadata = pod["metadata"]
             if metadata.get("deletionTimestamp"):
+                if pod["status"]["phase"] in {"Pending", "Running"}:
+                    self.end_pod(pod, "Failed")
                 self.admin.delete(
                     PODS,
                     metadata["name"],

@@ -250,6 +250,29 @@ def test_a_deleted_campaign_leaves_nothing_and_a_new_one_of_its_name_begins_anew
 
 
 @pytest.mark.usefixtures("operator")
+def test_a_namespace_goes_with_everything_in_it_and_nothing_holds_it_back(
+    control_plane: ControlPlane, stage: Stage
+) -> None:
+    # T14: none of our objects has a finalizer that somebody would have to take away.
+    stage.node("one")
+    raw = begin(stage, a_small_spec(stage.node_class("cpu")))
+    assert eventually(lambda: len(stage.pods(raw)) == 1)
+    ours = [stage.read(CAMPAIGNS, "begun"), *stage.comparisons(raw)]
+    assert [one["metadata"].get("finalizers") for one in ours] == [None, None]
+    control_plane.kubectl("delete", "namespace", stage.namespace, "--wait=false")
+
+    def is_gone() -> bool:
+        stage.finish_deletion(raw)
+        found = control_plane.read("namespaces")["items"]
+        return stage.namespace not in {one["metadata"]["name"] for one in found}
+
+    assert eventually(is_gone, 90), control_plane.kubectl(
+        "get", "namespace", stage.namespace, "-o", "yaml"
+    )
+    control_plane.kubectl("create", "namespace", stage.namespace)  # for who tidies up
+
+
+@pytest.mark.usefixtures("operator")
 def test_a_name_that_is_somebody_elses_is_reported_and_never_overwritten(
     control_plane: ControlPlane, stage: Stage
 ) -> None:
