@@ -35,7 +35,7 @@ from equipoise_operator.kube.connection import Connection
 from equipoise_operator.kube.errors import ApiError, NotFoundError
 from equipoise_operator.kube.resources import PODS, SECRETS
 from equipoise_operator.kube.writer import Writer
-from equipoise_protocol.block import PlannedBlock, SealedRecord
+from equipoise_protocol.block import BlockRecord, PlannedBlock, SealedRecord
 from equipoise_protocol.vocabulary import Separation
 
 Raw = dict[str, Any]
@@ -73,6 +73,10 @@ class Attempt:
             provenance=provenance,
             whole_nanoseconds=BLOCK_SECONDS * 1_000_000_000,
         )
+        return self.sealed(record)
+
+    def sealed(self, record: BlockRecord) -> SealedRecord:
+        """A record under the attempt's own key, whatever it says."""
         return a_sealed_record(record, key=self.record_key)
 
 
