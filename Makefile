@@ -44,6 +44,18 @@ test: $(STAMP) ## Run the tests, with the coverage gate of the protocol
 test-api: $(STAMP) ## Run the tests that want a real API server (built with Go, once)
 	$(BIN)/python -m pytest tests/api $(TIER_ARGS)
 
+.PHONY: test-e2e
+test-e2e: $(STAMP) ## Run the tests that want pods on a real kubelet (root; minutes the first time)
+	$(BIN)/python -m pytest tests/e2e $(TIER_ARGS)
+
+.PHONY: cluster
+cluster: $(STAMP) ## Start a whole cluster on this machine; print the next two commands (root)
+	PYTHONPATH=tests $(BIN)/python -m cluster.up
+
+.PHONY: cluster-down
+cluster-down: $(STAMP) ## End the cluster of `make cluster`
+	PYTHONPATH=tests $(BIN)/python -m cluster.down
+
 .PHONY: check
 check: lint types test ## Everything that must hold before a commit
 

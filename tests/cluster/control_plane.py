@@ -101,6 +101,11 @@ class ControlPlane:
         """Stops everything."""
         self._stack.close()
 
+    @property
+    def kubectl_program(self) -> Path:
+        """The kubectl of this Kubernetes."""
+        return self._programs["kubectl"]
+
     def kubectl(self, *arguments: str | Path, given: str | None = None) -> str:
         """What kubectl prints, as the administrator.
 
@@ -115,7 +120,7 @@ class ControlPlane:
 
     def kubectl_as(self, kubeconfig: Path, *arguments: str | Path, given: str | None = None) -> str:
         """What kubectl prints for the user of a kubeconfig; otherwise as `kubectl`."""
-        command = [self._programs["kubectl"], "--kubeconfig", kubeconfig, *arguments]
+        command = [self.kubectl_program, "--kubeconfig", kubeconfig, *arguments]
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise KubectlError(f"kubectl {' '.join(map(str, arguments))}: {done.stderr.strip()}")
