@@ -72,6 +72,11 @@ class Tracked:
         )
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is under way: it may measure, or has measured and is not recorded yet."""
+        return not (self.recorded or self.job.view.stop or self.job.view.stopping)
+
+    @property
     def hindered(self) -> bool:
         """Whether it waits for something that is a fault."""
         return self.fate.course is Course.WAITING and self.fate.cause is not None

@@ -14,6 +14,7 @@ from typing import Final
 
 from equipoise_operator.api.conditions import ConditionReason, listed
 from equipoise_operator.campaign.schedule import MeasureBlock
+from equipoise_operator.controller.course import Tracked
 from equipoise_operator.controller.manifests import Place, environment_of
 from equipoise_operator.controller.observed import ClassFit, ClassView, Observed
 
@@ -79,9 +80,24 @@ class Machines:
         )
 
 
-def machines(observed: Observed) -> Machines:
-    """The free nodes, less those that Jobs without a node will take. Pure."""
+def machines(observed: Observed, jobs: Iterable[Tracked] = ()) -> Machines:
+    """The free nodes, less those that Jobs without a node will take. Pure.
+
+    A machine whose block has ended is free once the ledger says how: what comes next may be that
+    block again, or a look, and one machine alone measures in the order of a local run.
+
+    Args:
+        observed: everything.
+        jobs: the campaign's own.
+    """
     found = Machines(observed, tally(observed))
+    ended = [one for one in jobs if not one.is_live and not one.recorded]
+    for one in ended:
+        node = one.pod.view.node if one.pod else ""
+        if node:
+            found.taken.add(node)
+        else:
+            found.claim(one.attempt.node_class)
     for name in observed.waiting:
         found.claim(name)
     return found

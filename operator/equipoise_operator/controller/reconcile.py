@@ -214,7 +214,7 @@ def _plan(
     ]
     if not blocks:
         return _obstructed(next(iter(observed.obstacles.values())))
-    chosen, without = placing.placed(blocks, placing.machines(observed))
+    chosen, without = placing.placed(blocks, placing.machines(observed, jobs))
     return _Plan(blocks=chosen, without=without)
 
 

@@ -155,7 +155,7 @@ def suspended_seconds(observed: Observed, now: datetime) -> float:
 
 
 def _running(situation: Situation) -> Counter[Question]:
-    running = Counter(one.question for one in situation.jobs if one.is_live)
+    running = Counter(one.question for one in situation.jobs if one.is_open)
     running.update(Question(one.comparison, one.node_class) for one in situation.starting)
     return running
 
@@ -171,8 +171,7 @@ def _of_campaign(observed: Observed, situation: Situation, running: Counter[Ques
                 ConditionReason.ENDED, "The campaign has ended; the condition Failed says why."
             )
         )
-    live = [one for one in situation.jobs if one.is_live]
-    hindered = [one for one in live if one.hindered]
+    hindered = [one for one in situation.jobs if one.is_open and one.hindered]
     if running.total() > len(hindered):
         count = running.total()
         tail = " None follows: suspended." if situation.spec.suspend else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from equipoise_operator.controller import settings
 from equipoise_operator.errors import UsageError
 
+PAGE = Path(__file__).parents[3] / "docs" / "operator.md"
 IMAGE = {"EQUIPOISE_OPERATOR_RUNNER_IMAGE": "registry.example/equipoise-runner:1"}
 
 
@@ -52,3 +55,17 @@ def test_all_faults_are_told_at_once_with_the_variables_name() -> None:
         "EQUIPOISE_OPERATOR_RUNNER_IMAGE",
     ]
     assert "got 'lots'" in str(caught.value)
+
+
+def test_the_page_names_every_variable_with_its_default_and_what_it_is() -> None:
+    lines = PAGE.read_text().splitlines()
+    named = [line for line in lines if line.startswith(f"| `{settings.PREFIX}")]
+    expected = []
+    for name, field in settings.Settings.model_fields.items():
+        default = "required" if field.is_required() else field.default
+        if isinstance(default, tuple):
+            default = ", ".join(str(one) for one in default)
+        described = " ".join((field.description or "").split())
+        variable = f"`{settings.PREFIX}{name.upper()}`"
+        expected.append(f"| {variable} | {default if default != '' else 'none'} | {described} |")
+    assert named == expected
