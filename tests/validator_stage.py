@@ -277,11 +277,15 @@ class Validator:
         """Whether it says that it leads."""
         return "equipoise_validator_leading 1.0" in self.answer("/metrics")[1]
 
+    @property
+    def url(self) -> str:
+        """Of its HTTP server."""
+        return f"http://127.0.0.1:{self.port}"
+
     def answer(self, path: str) -> tuple[int, str]:
         """Status and text of a GET; 0 where nobody answers."""
-        url = f"http://127.0.0.1:{self.port}{path}"
         try:
-            with urllib.request.urlopen(url, timeout=5) as found:
+            with urllib.request.urlopen(self.url + path, timeout=5) as found:  # noqa: S310
                 return found.status, found.read().decode()
         except urllib.error.HTTPError as error:
             with error:

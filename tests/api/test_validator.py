@@ -24,7 +24,9 @@ from cluster.control_plane import ControlPlane
 from cluster.servers import Servers
 from cluster.steps import eventually
 from controller_stage import Operator, Stage, operator_kubeconfig
+from equipoise_operator import cli
 from equipoise_operator.api import names
+from equipoise_operator.exit_codes import ExitCode
 from equipoise_operator.kube.connection import connect
 from equipoise_operator.kube.resources import CAMPAIGNS, CONFIG_MAPS, SECRETS
 from equipoise_operator.report.data import ReportData, gather
@@ -66,6 +68,15 @@ def validator(control_plane: ControlPlane, tmp_path: Path, bucket: Bucket) -> It
     kubeconfig = control_plane.account_kubeconfig(names.VALIDATOR)
     with Validator(kubeconfig, tmp_path, bucket) as running:
         yield running
+
+
+@pytest.fixture
+def administrator(
+    control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person at a terminal: with a kubeconfig, in a folder of their own."""
+    monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
+    monkeypatch.chdir(tmp_path)
 
 
 def a_small_spec(*classes: str, **change: object) -> CampaignSpec:
@@ -447,8 +458,10 @@ def test_ten_kills_at_random_lose_nothing_and_double_nothing(
     assert verify(validator.ledger).faults == ()
 
 
-@pytest.mark.usefixtures("operator")
-def test_the_ledger_is_handed_out_with_its_chain(stage: Stage, validator: Validator) -> None:
+@pytest.mark.usefixtures("operator", "administrator")
+def test_the_ledger_is_handed_out_with_its_chain_and_reported(
+    stage: Stage, validator: Validator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stage.node("one")
     spec = a_small_spec(stage.node_class("cpu"), design=a_design(blocks=6, selection_blocks=0))
     with Runners(stage.connection, stage.namespace):
@@ -463,3 +476,11 @@ def test_the_ledger_is_handed_out_with_its_chain(stage: Stage, validator: Valida
     status, text = validator.answer(f"/ledger/sha256:{'0' * 64}")
     assert status == 404
     assert re.search("not in the ledger", text)
+
+    arguments = ["report", "--campaign", "served", "--validator", validator.url]
+    assert cli.main([*arguments, "-n", stage.namespace]) == ExitCode.DONE, capsys.readouterr().err
+    page = (tmp_path / "equipoise-out" / "served" / "report.md").read_text()
+    assert digest in page
+    assert "1.25" in page
+    assert cli.main(arguments) == ExitCode.USAGE
+    assert "There is no campaign served in namespace default" in capsys.readouterr().err
