@@ -37,7 +37,11 @@ class Machines:
     observed: Observed
     tally: Counter[tuple[str, str]]
     """Blocks of this campaign by node class and node."""
+    sharers: Counter[str]
+    """Classes that each node is admitted to."""
     taken: set[str] = field(default_factory=set)
+    queues: dict[str, list[str]] = field(default_factory=dict)
+    """Free nodes of each class that was asked for, the best last."""
 
     def place(self, name: str) -> Place | Unplaced:
         """A place on a node of a class, which is then no longer free; or why there is none."""
@@ -61,22 +65,26 @@ class Machines:
         The one that has measured the fewest blocks of the class, and of those the one that the
         fewest classes share.
         """
+        if name not in self.queues:
+            self.queues[name] = self._best_last(name)
+        queue = self.queues[name]
+        while queue:
+            node = queue.pop()
+            if node not in self.taken:
+                self.taken.add(node)
+                return node
+        return None
+
+    def _best_last(self, name: str) -> list[str]:
+        """The free nodes of a class. Taking one changes nothing about the others' order."""
         fit = self.observed.fits.get(name)
         free = [
             one.name
             for one in (fit.admitted if fit else ())
-            if one.name not in self.observed.occupied and one.name not in self.taken
+            if one.name not in self.observed.occupied
         ]
-        if not free:
-            return None
-        node = min(free, key=lambda one: (self.tally[name, one], self._sharers(one), one))
-        self.taken.add(node)
-        self.tally[name, node] += 1
-        return node
-
-    def _sharers(self, node: str) -> int:
-        return sum(
-            any(one.name == node for one in fit.admitted) for fit in self.observed.fits.values()
+        return sorted(
+            free, key=lambda one: (self.tally[name, one], self.sharers[one], one), reverse=True
         )
 
 
@@ -90,7 +98,8 @@ def machines(observed: Observed, jobs: Iterable[Tracked] = ()) -> Machines:
         observed: everything.
         jobs: the campaign's own.
     """
-    found = Machines(observed, tally(observed))
+    sharers = Counter(node.name for fit in observed.fits.values() for node in fit.admitted)
+    found = Machines(observed, tally(observed), sharers)
     ended = [one for one in jobs if not one.is_live and not one.recorded]
     for one in ended:
         node = one.pod.view.node if one.pod else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -382,6 +383,16 @@ def test_blocks_are_spread_over_the_nodes_of_a_class() -> None:
     )
     preferred = [preferred_node(one) for one in those(CreateJob, world)]
     assert preferred == ["n2", "n1"]
+
+
+def test_thousands_of_nodes_cost_no_seconds() -> None:
+    spec = a_spec(design=a_design(blocks=1_000, selection_blocks=0))
+    world = observed(
+        a_campaign_view(spec), nodes=[a_node(f"n{index:04}") for index in range(5_000)]
+    )
+    began = time.process_time()
+    assert len(blocks(world)) == 1_000
+    assert time.process_time() - began < 10  # a second or two; minutes if it grew with the square
 
 
 def preferred_node(create: CreateJob) -> str:
