@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from builders import TREATMENT, a_record
 from corpus_cases import Json, honest
+from equipoise_protocol.ledger.bodies import Ending
 from equipoise_protocol.ledger.entry import EntryKind
 from ledger_builders import (
     a_refusal,
@@ -54,9 +55,16 @@ def of_records() -> Iterator[LedgerCase]:
         record_step(sealed_of(planned_of(), slower)),
     )
     yield LedgerCase(
+        "A record of an attempt that was lost is refused",
+        "R34",
+        (*start, rejection_step(planned_of())),
+        record,
+    )
+    refused = rejection_step(planned_of(), ending=Ending.REFUSED)
+    yield LedgerCase(
         "A record of an attempt that was given up is refused",
         "R34",
-        (*start, rejection_step(planned_of()), plan_step(planned_of(attempt=2))),
+        (*start, refused, plan_step(planned_of(attempt=2))),
         record,
     )
     yield LedgerCase(

@@ -226,6 +226,7 @@ class Validator:
             "RUNNER_IMAGES": IMAGE,
             "HTTP_ADDRESS": f"127.0.0.1:{self.port}",
             "POLL_SECONDS": "1",
+            "SWEEP_SECONDS": "2",
             **more,
         }
         self._environment = {

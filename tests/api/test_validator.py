@@ -458,6 +458,51 @@ def test_ten_kills_at_random_lose_nothing_and_double_nothing(
     assert verify(validator.ledger).faults == ()
 
 
+@pytest.mark.usefixtures("operator")
+def test_a_record_that_comes_after_its_attempt_was_lost_is_refused_as_late(
+    stage: Stage, validator: Validator
+) -> None:
+    stage.node("one")
+    with Runners(stage.connection, stage.namespace) as runners:
+        runners.paused = True
+        raw = stage.campaign("late", a_small_spec(stage.node_class("cpu")))
+        assert eventually(lambda: bool(stage.pods(raw)), 60)
+        (pod,) = stage.pods(raw)
+        assert eventually(lambda: runners.attempt(pod) is not None, 60), validator.log()
+        attempt = runners.attempt(pod)
+        assert attempt is not None
+        runners.end(pod, "Failed", "OOMKilled")
+        assert eventually(lambda: len(data_of(validator, raw, stage).rejections) == 1, 30)
+        content = honest(attempt)
+        assert content is not None
+        assert put(attempt.upload_url, content) == 200
+        assert eventually(lambda: len(data_of(validator, raw, stage).rejections) == 2, 30)
+    lost, late = data_of(validator, raw, stage).rejections
+    assert (lost.ending, lost.cause) == (Ending.LOST, LostCause.OUT_OF_MEMORY)
+    assert (late.ending, late.rule) == (Ending.REFUSED, "R34")
+    assert "late" in late.reason
+    assert late.claimed == lost.claimed
+    assert verify(validator.ledger).faults == ()
+
+
+@pytest.mark.usefixtures("operator")
+def test_an_object_that_nobody_planned_is_counted_and_left_alone(
+    stage: Stage, validator: Validator, bucket: Bucket
+) -> None:
+    client = bucket.client()
+    client.put_object(Bucket=bucket.name, Key="incoming/nobody/x.json", Body=b"{}")
+    client.put_object(Bucket=bucket.name, Key="incoming/what a name", Body=b"{}")
+    stage.node("one")
+    spec = a_small_spec(stage.node_class("cpu"), design=a_design(blocks=6, selection_blocks=0))
+    with Runners(stage.connection, stage.namespace):
+        raw = stage.campaign("beside", spec)
+        assert eventually(lambda: is_true(stage, raw, "Complete"), 120), validator.log()
+    assert eventually(lambda: "belongs to no planned attempt" in validator.log(), 30)
+    left = client.get_object(Bucket=bucket.name, Key="incoming/nobody/x.json")
+    assert left["Body"].read() == b"{}"
+    client.close()
+
+
 @pytest.mark.usefixtures("operator", "administrator")
 def test_the_ledger_is_handed_out_with_its_chain_and_reported(
     stage: Stage, validator: Validator, tmp_path: Path, capsys: pytest.CaptureFixture[str]

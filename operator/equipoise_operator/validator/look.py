@@ -28,7 +28,7 @@ from equipoise_operator.stores.errors import RefusedError
 from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.validating.open_campaign import OpenCampaign
 from equipoise_operator.validator import budget, minting, pod_checks, status
-from equipoise_operator.validator.bucket import Bucket
+from equipoise_operator.validator.bucket import Bucket, Stored
 from equipoise_operator.validator.campaign_secrets import CampaignSecrets
 from equipoise_operator.validator.metrics import ValidatorMetrics
 from equipoise_operator.validator.observed import ObservedCluster, Seen
@@ -119,6 +119,18 @@ class Look:
                 return self._unregistered(campaign_uid, raw, found)
             opened = self._opened[campaign_uid] = found.opened
         return self._step(campaign_uid, raw, opened)
+
+    def late(self, campaign_uid: str, attempt: BlockIdentity, stored: Stored) -> None:
+        """Something came for an attempt that is on record as lost: the ledger refuses it.
+
+        Once the secret is published nobody can tell who sealed it, so it is left alone.
+        """
+        opened, shown = self._opened.get(campaign_uid), self._last.get(campaign_uid)
+        if opened is None or shown is None or opened.is_over:
+            return
+        taken = self._tools.taking.take_late(opened, attempt, stored.key)
+        if taken is not None:
+            self._tell(shown, Ended(attempt, taken, None, taken.note))
 
     def _count_open(self) -> None:
         going = [one for one in self._opened.values() if not one.is_over]

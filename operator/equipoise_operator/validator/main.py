@@ -232,7 +232,14 @@ class ValidatorProcess:
         )
         for uid in registrar.unfinished():
             self._queue.add(uid)
-        sweep = Sweep(self._bucket, ledger, registrar, metrics=self._metrics)
+        sweep = Sweep(
+            self._bucket,
+            ledger,
+            registrar,
+            on_late=look.late,
+            every=self._settings.sweep_seconds,
+            metrics=self._metrics,
+        )
         return lambda key: sweep.look() if key == SWEEP_KEY else look.at(key)
 
     def _end(self) -> None:

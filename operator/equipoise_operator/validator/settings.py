@@ -53,6 +53,8 @@ class Settings:
     """Bytes of a sealed record that is read at all."""
     poll_seconds: float
     """How often the bucket is looked at when nothing else says that something came."""
+    sweep_seconds: float
+    """How often the whole bucket is looked through for what nobody planned or came too late."""
     http_host: str
     http_port: int
     """Of health, metrics and the ledger's entries."""
@@ -82,6 +84,7 @@ def read(environment: Mapping[str, str]) -> Settings:
             "LARGEST_RECORD_BYTES", _whole(MEBIBYTE, 1 << 32), 256 * MEBIBYTE
         ),
         poll_seconds=reader.value("POLL_SECONDS", _seconds, 10.0),
+        sweep_seconds=reader.value("SWEEP_SECONDS", _seconds, 300.0),
         http_host=host,
         http_port=port,
     )

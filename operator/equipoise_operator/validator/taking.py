@@ -99,6 +99,14 @@ class Taking:
         )
         return tuple(one for one in found if one is not None)
 
+    def take_late(self, opened: OpenCampaign, identity: BlockIdentity, key: str) -> Taken | None:
+        """Has the ledger refuse what came for an attempt that was lost before; None: it is gone."""
+        stored = self._bucket.head(key)
+        taken = None if stored is None else self._taken(opened, identity, None, stored)
+        if taken is not None:
+            self._metrics.took_in(taken, lag=None)
+        return taken
+
     def _ended(  # noqa: PLR0913 - what one attempt is judged by
         self,
         opened: OpenCampaign,

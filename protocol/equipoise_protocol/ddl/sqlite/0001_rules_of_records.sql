@@ -77,6 +77,16 @@ BEGIN
   AND p.attempt > NEW.attempt;
 END;
 
+CREATE TRIGGER record_comes_before_its_attempt_is_lost BEFORE INSERT ON entries
+WHEN NEW.kind = 'Record'
+BEGIN
+  SELECT RAISE(ABORT, 'R34: this attempt is on record as lost; expected its record before that, so it is late; keep it as evidence, it does not count')
+  FROM entries AS d
+  WHERE d.kind = 'Rejection'
+  AND d.nonce = NEW.nonce
+  AND d.outcome = 'Lost';
+END;
+
 CREATE TRIGGER record_precedes_the_final_verdict BEFORE INSERT ON entries
 WHEN NEW.kind = 'Record'
 BEGIN
