@@ -211,6 +211,21 @@ def test_a_pod_that_is_not_over_holds_its_place(
     assert found.message.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        (a_container("collector", terminated="Error", code=143), LostCause.RUNNER_FAILED),
+        (a_container("collector", terminated="OOMKilled", code=137), LostCause.OUT_OF_MEMORY),
+    ],
+)
+def test_a_collector_that_failed_decides_although_its_bench_still_waits_for_it(
+    how: Raw, cause: LostCause
+) -> None:
+    pod = views.pod_view(a_pod("Running", how, a_container("bench")))
+    found = fate.fate(pod, views.job_view(a_job()), node=views.node_view("n1", a_node()))
+    assert (found.course, found.cause) == (Course.LOST, cause)
+
+
 def test_a_node_that_stops_answering_is_waited_for_until_its_pod_is_told_to_end() -> None:
     gone = views.node_view("n1", a_node(ready=False))
     waited = fate.fate(views.pod_view(a_pod()), views.job_view(a_job()), node=gone)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from equipoise_operator.api import names
 from equipoise_operator.api.views import JobView, NodeView, PodView
 from equipoise_protocol.ledger.bodies import LostCause
 
@@ -111,7 +112,7 @@ class Fate:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its machine is free again and no record will come any more."""
+        """Whether no record will come any more."""
         return self.course in {Course.SUCCEEDED, Course.LOST}
 
 
@@ -145,6 +146,9 @@ def fate(
             # Its kubelet can't say any more that the containers are gone.
             return _lost(LostCause.NODE_LOST, f"node {pod.node} of pod {pod.name} {_gone(node)}")
         return Fate(Course.STOPPING, None, f"Pod {pod.name} was told to end.")
+    if any(one.name == names.COLLECTOR and one.exit_code for one in pod.containers):
+        # Nobody is left who could deliver a record, however long the other container waits.
+        return _over(pod, job, node, aborted=aborted)
     cause, seen = _hindrance(pod, node)
     if cause is not None:
         return Fate(Course.WAITING, cause, _sentence(cause, seen))

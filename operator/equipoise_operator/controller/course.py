@@ -37,7 +37,7 @@ from equipoise_operator.controller.observed import (
 from equipoise_operator.controller.settings import Settings
 from equipoise_protocol.ledger.bodies import LostCause
 
-STRAY_SECONDS = 120.0
+STRAY_SECONDS = 15.0
 """A pod that is still there so long after its attempt was recorded is taken away."""
 
 
