@@ -139,16 +139,15 @@ def fate(
     """
     if pod is None:
         return _without_pod(job, aborted=aborted)
-    if pod.phase in {"Succeeded", "Failed"}:
+    # Without its collector nobody could deliver a record, however long the other container waits.
+    failed = any(one.name == names.COLLECTOR and one.exit_code for one in pod.containers)
+    if failed or pod.phase in {"Succeeded", "Failed"}:
         return _over(pod, job, node, aborted=aborted)
     if pod.stopping:
         if node is not None and node.is_lost:
             # Its kubelet can't say any more that the containers are gone.
             return _lost(LostCause.NODE_LOST, f"node {pod.node} of pod {pod.name} {_gone(node)}")
         return Fate(Course.STOPPING, None, f"Pod {pod.name} was told to end.")
-    if any(one.name == names.COLLECTOR and one.exit_code for one in pod.containers):
-        # Nobody is left who could deliver a record, however long the other container waits.
-        return _over(pod, job, node, aborted=aborted)
     cause, seen = _hindrance(pod, node)
     if cause is not None:
         return Fate(Course.WAITING, cause, _sentence(cause, seen))
