@@ -18,12 +18,12 @@ GROUPS = ["system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:
 # Verbs by kind, in a namespace of users.
 MAY = {
     OPERATOR: {
-        "campaigns.equipoise.dev": {"get", "list", "watch", "patch"},
+        "campaigns.equipoise.dev": {"get", "list", "watch"},
         "campaigns.equipoise.dev/status": {"patch"},
-        "comparisons.equipoise.dev": {"create", "get", "list", "watch", "patch", "delete"},
+        "comparisons.equipoise.dev": {"create", "get", "list", "watch"},
         "comparisons.equipoise.dev/status": {"patch"},
         "jobs.batch": {"create", "get", "list", "watch", "patch", "delete"},
-        "pods": {"get", "list", "watch", "delete"},
+        "pods": {"get", "list", "watch"},
         "networkpolicies.networking.k8s.io": {"create", "patch"},
         "events.events.k8s.io": {"create", "patch"},
     },
@@ -70,7 +70,7 @@ KINDS = (
 CLUSTER_MAY = {
     OPERATOR: {
         "nodes": {"get", "list", "watch"},
-        "nodeclasses.equipoise.dev": {"get", "list", "watch", "patch"},
+        "nodeclasses.equipoise.dev": {"get", "list", "watch"},
         "nodeclasses.equipoise.dev/status": {"patch"},
     },
     VALIDATOR: {

@@ -27,7 +27,7 @@ class ProcessEnd(IntEnum):
 
 
 class Part(Protocol):
-    """What can fail: a list-watch, a worker, the Lease, the canary."""
+    """What can fail: a list-watch, a worker, the Lease."""
 
     @property
     def name(self) -> str:
