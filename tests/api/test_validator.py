@@ -319,6 +319,77 @@ def test_a_faulty_campaign_says_all_its_faults_at_once_and_goes_on_when_they_are
 
 
 @pytest.mark.usefixtures("operator")
+def test_a_config_map_that_changes_later_is_told_and_changes_nothing(
+    stage: Stage, validator: Validator
+) -> None:
+    stage.node("one")
+    spec = a_small_spec(stage.node_class("cpu")).model_dump(
+        mode="json", by_alias=True, exclude_none=True
+    )
+    problem = spec["comparisons"][0]["task"]["kernel"].pop("problem")["inline"]
+    spec["comparisons"][0]["task"]["kernel"]["problem"] = {
+        "configMapKeyRef": {"name": "changing", "key": "problem.py"}
+    }
+    stage.admin.create(
+        CONFIG_MAPS,
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "changing", "namespace": stage.namespace},
+            "data": {"problem.py": problem},
+        },
+    )
+    with Runners(stage.connection, stage.namespace) as runners:
+        runners.paused = True
+        raw = stage.admin.create(
+            CAMPAIGNS,
+            {
+                "apiVersion": CAMPAIGNS.api_version,
+                "kind": CAMPAIGNS.kind,
+                "metadata": {"name": "changing", "namespace": stage.namespace},
+                "spec": spec,
+            },
+        )
+        assert eventually(lambda: is_true(stage, raw, "Registered"), 60), validator.log()
+        stage.admin.merge_patch(
+            CONFIG_MAPS,
+            "changing",
+            namespace=stage.namespace,
+            patch={"data": {"problem.py": f"{problem}# other"}},
+        )
+        validator.end()  # a new process looks at once, and not in a minute
+        validator.start()
+        assert eventually(lambda: "SourceChanged" in events_of(stage, raw), 60), validator.log()
+        assert eventually(lambda: "no longer holds" in registered(stage, raw)["message"])
+        runners.paused = False
+        assert eventually(lambda: is_true(stage, raw, "Complete"), 120), validator.log()
+    assert len(data_of(validator, raw, stage).records) == 8
+    assert verify(validator.ledger).faults == ()
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_campaign_ends_with_the_one_that_amends_it(stage: Stage, validator: Validator) -> None:
+    stage.node("one")
+    spec = a_small_spec(stage.node_class("cpu"))
+    with Runners(stage.connection, stage.namespace) as runners:
+        raw = stage.campaign("first", spec)
+        assert eventually(lambda: len(runners.delivered) > 1, 60), validator.log()
+        digest = status_of(stage, raw)["registration"]["digest"]
+        change = {"amends": digest, "seen_before": "Two blocks."}
+        second = stage.campaign("second", spec.model_copy(update=change))
+        assert eventually(lambda: is_true(stage, raw, "Failed"), 60), validator.log()
+        assert eventually(lambda: is_true(stage, second, "Complete"), 120), validator.log()
+        elsewhere = {"amends": "sha256:" + "0" * 64, "seen_before": "Nothing."}
+        third = stage.campaign("third", spec.model_copy(update=elsewhere))
+        assert eventually(lambda: registered(stage, third).get("status") == "False")
+    assert "spec.amends" in registered(stage, third)["message"]
+    failed = next(one for one in status_of(stage, raw)["conditions"] if one["type"] == "Failed")
+    assert "amends this one" in failed["message"]
+    assert data_of(validator, raw, stage).secret is not None
+    assert verify(validator.ledger).faults == ()
+
+
+@pytest.mark.usefixtures("operator")
 def test_an_aborted_campaign_ends_and_publishes_its_seeds(
     stage: Stage, validator: Validator
 ) -> None:

@@ -27,7 +27,7 @@ from equipoise_operator.kube.writer import Writer
 from equipoise_operator.stores.errors import RefusedError
 from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.validating.open_campaign import OpenCampaign
-from equipoise_operator.validator import budget, minting, pod_checks, status
+from equipoise_operator.validator import budget, minting, pod_checks, registering, status
 from equipoise_operator.validator.bucket import Bucket, Stored
 from equipoise_operator.validator.campaign_secrets import CampaignSecrets
 from equipoise_operator.validator.metrics import ValidatorMetrics
@@ -46,6 +46,8 @@ Say = Callable[[Raw, EventType, str, str], None]
 
 IDLE_SECONDS: Final = 60.0
 """A campaign that waits for nothing is looked at again after this, whatever came."""
+CHANGES_SECONDS: Final = 60.0
+"""How often it is looked whether ConfigMaps still hold what was frozen."""
 AGAIN_SECONDS: Final = 30.0
 """A campaign that can't be registered is looked at again after this: a ConfigMap isn't watched."""
 
@@ -98,6 +100,8 @@ class Look:
         self._minted: set[str] = set()
         """Jobs whose Secret is known to be there."""
         self._notes: dict[str, str] = {}
+        self._changed: dict[str, str] = {}
+        self._looked_for_changes: dict[str, datetime] = {}
 
     def at(self, campaign_uid: str) -> float | None:
         """Looks at a campaign; seconds until it wants to be looked at again.
@@ -350,25 +354,42 @@ class Look:
     def _say_how_it_stands(self, case: _Case, *, over: bool) -> None:
         """Both kinds of status, from what the ledger holds."""
         data, moment = case.opened.data, self._tools.now()
+        seen = status.picture(data)
         amended_by = self._tools.registrar.amended_by(data.registration_digest) if over else None
         aborted = case.aborted or amended_by is not None
+        if not over:
+            self._look_for_changes(case)
         finding = status.Finding(
             ending=case.opened.ending(abort=aborted) if over else None,
             amended_by=amended_by,
             note=self._notes.get(case.uid, ""),
+            changed=self._changed.get(case.uid, ""),
+            spec_changed=registering.changed_spec(case.shown, case.opened.registration),
         )
         for comparison in self._tools.cluster.comparisons_of(case.uid):
             spec = comparison.get("spec") or {}
             question = Question(str(spec.get("comparison")), str(spec.get("nodeClass")))
             is_ours = spec.get("registrationDigest") == data.registration_digest
-            if is_ours and question in schedule.questions(data.registration.spec):
+            if is_ours and question in seen.by_question:
                 self._write(
                     COMPARISONS,
                     comparison,
-                    status.comparison_results(comparison, data, question, finding, moment=moment),
+                    status.comparison_results(comparison, seen, question, finding, moment=moment),
                 )
-        found = status.campaign_results(case.shown, data, finding, moment=moment)
+        found = status.campaign_results(case.shown, seen, finding, moment=moment)
         self._write(CAMPAIGNS, case.shown, found)
+
+    def _look_for_changes(self, case: _Case) -> None:
+        """Whether sources are still what was frozen; asked now and then, and told once."""
+        moment = self._tools.now()
+        last = self._looked_for_changes.get(case.uid)
+        if last is not None and (moment - last).total_seconds() < CHANGES_SECONDS:
+            return
+        self._looked_for_changes[case.uid] = moment
+        found = self._tools.registrar.changed_sources(case.shown, case.opened.registration)
+        if found and found != self._changed.get(case.uid):
+            self._tools.say(case.shown, "Warning", "SourceChanged", found)
+        self._changed[case.uid] = found
 
     def _write(self, resource: Resource, raw: Raw, found: StatusModel) -> bool:
         """Applies our half of a status, if it says anything new."""
@@ -388,8 +409,9 @@ class Look:
             return False  # gone, or another object of that name: its own event brings it
 
     def _forget(self, campaign_uid: str) -> None:
-        for kept in (self._opened, self._last, self._notes):
+        for kept in (self._opened, self._last, self._notes, self._changed):
             kept.pop(campaign_uid, None)
+        self._looked_for_changes.pop(campaign_uid, None)
         self._tools.cluster.forget(campaign_uid)
 
 

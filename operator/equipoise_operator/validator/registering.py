@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from equipoise_operator import sources
 from equipoise_operator.api import conditions
 from equipoise_operator.api.conditions import ConditionReason
 from equipoise_operator.campaign.capability import Capability, registered_class
 from equipoise_operator.errors import UsageError
-from equipoise_operator.sources import ReadArtefact, UnreadableError
-from equipoise_operator.validating.freezing import frozen
+from equipoise_operator.sources import Named, ReadArtefact, UnreadableError
+from equipoise_operator.validating.freezing import differences, frozen, listed
 from equipoise_operator.validating.intake import Frozen
 from equipoise_operator.validator import capabilities, minting
 from equipoise_operator.validator.capabilities import LabelledNode
@@ -27,7 +29,7 @@ from equipoise_protocol import lint
 from equipoise_protocol.lint import CampaignFile
 from equipoise_protocol.plan import BlockKey
 from equipoise_protocol.registration import Registration
-from equipoise_protocol.spec import NodeClass
+from equipoise_protocol.spec import CampaignSpec, NodeClass
 
 Raw = Mapping[str, Any]
 
@@ -90,10 +92,25 @@ class _Fault:
     sentence: str
 
 
+def sources_of(campaign: Raw) -> tuple[Named, ...]:
+    """Every well-formed source of a campaign, and where it stands. Pure."""
+    return tuple(sources.named_sources(_document(campaign)))
+
+
+def changed_spec(campaign: Raw, registration: Registration) -> str:
+    """Where a campaign's spec is no longer the registered one, in words; empty: nowhere. Pure."""
+    try:
+        found = CampaignSpec.model_validate(campaign.get("spec"))
+    except ValidationError:
+        return "it can't be read any more"
+    now = found.model_copy(update={"suspend": False, "abort": False})
+    return listed(differences(registration, registration.model_copy(update={"spec": now})))
+
+
 def named_config_maps(campaign: Raw) -> dict[str, frozenset[str]]:
     """Keys by name of every ConfigMap that a campaign's sources name. Pure."""
     found: dict[str, frozenset[str]] = {}
-    for named in sources.named_sources(_document(campaign)):
+    for named in sources_of(campaign):
         reference = named.source.config_map_key_ref
         if reference is not None:
             found[reference.name] = found.get(reference.name, frozenset()) | {reference.key}

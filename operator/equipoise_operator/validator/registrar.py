@@ -29,6 +29,7 @@ from equipoise_operator.validator.campaign_secrets import CampaignSecrets
 from equipoise_operator.validator.metrics import ValidatorMetrics
 from equipoise_operator.validator.observed import ObservedCluster
 from equipoise_operator.validator.registering import Refused, Surroundings
+from equipoise_protocol.canonical import digest_of_bytes
 from equipoise_protocol.ledger.bodies import LostCause
 from equipoise_protocol.registration import Registration, registration_digest
 
@@ -173,7 +174,44 @@ class Registrar:
         data = gather(self._ledger, registration=digest)
         return Known(OpenCampaign(self._ledger, data, contents=found.contents, secret=held.secret))
 
+    def changed_sources(self, campaign: Raw, registration: Registration) -> str:
+        """Which keys of ConfigMaps don't hold any more what was frozen, in words; empty: none.
+
+        Raises:
+            KubeError: the API server can't be asked.
+        """
+        texts = self._texts(campaign)
+        frozen = {(one.comparison, one.arm): one.digest for one in registration.sources}
+        changed: set[str] = set()
+        for named in registering.sources_of(campaign):
+            reference = named.source.config_map_key_ref
+            if reference is None:
+                continue
+            text = texts.get((reference.name, reference.key))
+            if text is None or digest_of_bytes(text.encode()) != frozen.get(
+                (named.comparison, named.arm)
+            ):
+                changed.add(f"{reference.name}, key {reference.key}")
+        if not changed:
+            return ""
+        return (
+            f"ConfigMap {'; '.join(sorted(changed))}: no longer holds what was frozen. That changes"
+            " nothing here: to measure the new text, create a campaign that amends this one."
+        )
+
     def _surroundings(self, campaign: Raw) -> Surroundings:
+        return Surroundings(
+            node_classes={
+                one.name: one.value for one in self._cluster.stores.node_classes.snapshot()
+            },
+            nodes=self._cluster.labelled_nodes(),
+            config_maps=self._texts(campaign),
+            read_artefact=self._ledger.artefacts.get,
+            protocol=self._protocol,
+        )
+
+    def _texts(self, campaign: Raw) -> dict[tuple[str, str], str]:
+        """Texts of the keys that a campaign names, of those that are there."""
         namespace = str(campaign["metadata"].get("namespace", ""))
         texts: dict[tuple[str, str], str] = {}
         for name, keys in registering.named_config_maps(campaign).items():
@@ -183,15 +221,7 @@ class Registrar:
                 continue
             data = found.get("data") or {}
             texts |= {(name, key): data[key] for key in keys if isinstance(data.get(key), str)}
-        return Surroundings(
-            node_classes={
-                one.name: one.value for one in self._cluster.stores.node_classes.snapshot()
-            },
-            nodes=self._cluster.labelled_nodes(),
-            config_maps=texts,
-            read_artefact=self._ledger.artefacts.get,
-            protocol=self._protocol,
-        )
+        return texts
 
     def _amended(self, digest: str) -> Registration | None:
         known = self._ledger.registration_digests()

@@ -1,11 +1,12 @@
 """The validator's half of the status of a campaign and its comparisons, from what the ledger holds.
 
-Called by `campaign_run` after each step. Pure: everything is recomputed, nothing is counted up, and
+Called by `look` after each step. Pure: everything is recomputed, nothing is counted up, and
 a status that says the same is the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,9 +31,15 @@ from equipoise_operator.api.status import (
     Registered,
 )
 from equipoise_operator.campaign import results, schedule
-from equipoise_operator.campaign.schedule import Ending, LedgerState, Outcome, Question
+from equipoise_operator.campaign.schedule import (
+    Attempt,
+    Ending,
+    LedgerState,
+    Outcome,
+    Question,
+    TakenLook,
+)
 from equipoise_operator.campaign.standing import encode
-from equipoise_operator.report.data import Question as Answered
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.block import BlockIdentity
 from equipoise_protocol.ledger.bodies import Rejection
@@ -65,6 +72,10 @@ class Finding:
     """Digest of the registration that ended it by amending it."""
     note: str = ""
     """What else the validator saw, for the condition Validated."""
+    changed: str = ""
+    """Which sources are no longer what was frozen; they aren't looked at for measuring."""
+    spec_changed: str = ""
+    """Where the object's spec is no longer the registered one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,68 @@ class Now:
 
     generation: int
     moment: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a ledger holds of a campaign, taken apart by question once for all its objects."""
+
+    data: ReportData
+    state: LedgerState
+    by_question: Mapping[Question, LedgerState]
+    """The part of the state that is about one question."""
+    owed: Counter[Question]
+    """Blocks still to be measured."""
+    verdicts: Mapping[Question, Verdict]
+    """The newest of each question that has one."""
+
+    def blocks(self, questions: Iterable[Question]) -> Blocks:
+        """Blocks of some questions by what became of them."""
+        spec = self.data.registration.spec
+        owed = done = 0
+        outcomes: Counter[Outcome] = Counter()
+        for question in questions:
+            state = self.by_question[question]
+            owed += self.owed[question]
+            done += len(schedule.settled_keys(spec, state))
+            outcomes.update(one.outcome for one in state.attempts)
+        return Blocks(
+            planned=done + owed,
+            done=done,
+            valid=outcomes[Outcome.VALID],
+            void=outcomes[Outcome.VOID] + outcomes[Outcome.REJECTED],
+            lost=outcomes[Outcome.LOST] + outcomes[Outcome.INTERRUPTED],
+        )
+
+
+def picture(data: ReportData) -> Picture:
+    """What the ledger holds, as both kinds of status read it. Pure."""
+    spec, state = data.registration.spec, results.state_of(data)
+    attempts: defaultdict[Question, list[Attempt]] = defaultdict(list)
+    for one in state.attempts:
+        attempts[Question(one.key.comparison, one.key.node_class)].append(one)
+    looks: defaultdict[Question, list[TakenLook]] = defaultdict(list)
+    for taken in state.looks:
+        looks[taken.question].append(taken)
+    newest: dict[Question, Verdict] = {}
+    for verdict in sorted(data.verdicts, key=lambda verdict: verdict.look):
+        newest[Question(verdict.comparison, verdict.node_class)] = verdict
+    return Picture(
+        data=data,
+        state=state,
+        by_question={
+            question: LedgerState(
+                attempts=tuple(attempts[question]),
+                looks=tuple(looks[question]),
+                stopped=state.stopped & {question},
+            )
+            for question in schedule.questions(spec)
+        },
+        owed=Counter(
+            Question(key.comparison, key.node_class) for key in schedule.owed_keys(spec, state)
+        ),
+        verdicts=newest,
+    )
 
 
 def refused_campaign(
@@ -99,32 +172,25 @@ def refused_campaign(
 
 
 def campaign_results(
-    raw: Raw, data: ReportData, finding: Finding, *, moment: datetime
+    raw: Raw, seen: Picture, finding: Finding, *, moment: datetime
 ) -> CampaignResults:
     """A registered campaign's status. Pure.
 
     Args:
         raw: the Campaign object, as last seen.
-        data: what the ledger holds of it.
+        seen: what the ledger holds of it.
         finding: how it stands.
         moment: the time.
     """
-    now, spec, state = _now(raw, moment), data.registration.spec, results.state_of(data)
-    blocks = _blocks(data, state, schedule.questions(spec))
+    data, now = seen.data, _now(raw, moment)
+    blocks = seen.blocks(seen.by_question)
     old = status.read(CampaignStatus, raw.get("status"))
     conditions = _merged(
         names.CAMPAIGN.kind,
         old.conditions,
         [
-            condition(
-                ConditionType.REGISTERED,
-                ConditionReason.FROZEN,
-                f"Frozen at {data.registration.registered_at} as {data.registration_digest}; what"
-                " is measured is what was frozen, whatever changes later.",
-                generation=now.generation,
-                now=now.moment,
-            ),
-            *_progress_conditions(data, state, finding, blocks=blocks, now=now, question=None),
+            _registered(data, finding, now),
+            *_progress_conditions(seen, finding, blocks=blocks, now=now, question=None),
         ],
     )
     others = [one for one in old.conditions if one.type not in {it.type for it in conditions}]
@@ -141,43 +207,38 @@ def campaign_results(
         blocks=blocks,
         progress=f"{blocks.done}/{blocks.planned}",
         state=state_of([*conditions, *others], suspended=suspended),
-        verdict=_word(data.questions()),
+        verdict=_word(seen),
         portability=next(
             (kind for kind in WORST_FIRST if kind in {one.verdict for one in data.portability}),
             None,
         ),
-        reason=_reason_of_campaign(data, finding),
+        reason=_reason_of_campaign(seen, finding),
         seeds_published=data.secret is not None,
     )
 
 
 def comparison_results(
-    raw: Raw, data: ReportData, question: Question, finding: Finding, *, moment: datetime
+    raw: Raw, seen: Picture, question: Question, finding: Finding, *, moment: datetime
 ) -> ComparisonResults:
     """The status of one comparison on one node class. Pure.
 
     Args:
         raw: the Comparison object, as last seen.
-        data: what the ledger holds of its campaign.
+        seen: what the ledger holds of its campaign.
         question: which one it is.
         finding: how the campaign stands.
         moment: the time.
     """
-    now, spec, state = _now(raw, moment), data.registration.spec, results.state_of(data)
-    blocks = _blocks(data, state, (question,))
-    answered = next(
-        one
-        for one in data.questions()
-        if (one.comparison.name, one.node_class) == (question.comparison, question.node_class)
-    )
+    spec, now = seen.data.registration.spec, _now(raw, moment)
+    blocks = seen.blocks((question,))
     old = status.read(ComparisonStatus, raw.get("status"))
     conditions = _merged(
         names.COMPARISON.kind,
         old.conditions,
-        list(_progress_conditions(data, state, finding, blocks=blocks, now=now, question=question)),
+        list(_progress_conditions(seen, finding, blocks=blocks, now=now, question=question)),
     )
     others = [one for one in old.conditions if one.type not in {it.type for it in conditions}]
-    verdict = answered.verdict
+    verdict = seen.verdicts.get(question)
     return ComparisonResults(
         conditions=conditions,
         observed_generation=now.generation,
@@ -185,12 +246,12 @@ def comparison_results(
         progress=f"{blocks.done}/{blocks.planned}",
         state=state_of([*conditions, *others]),
         looks=spec.design.looks,
-        **fields_of(encode(state, spec, question)),
+        **fields_of(encode(seen.by_question[question], spec, question)),
         verdict=verdict.verdict if verdict else None,
         ratio=_estimate(verdict.honest_ratio) if verdict else None,
         interval=_interval(verdict.honest_ratio) if verdict else None,
         reasons=verdict.reasons if verdict else None,
-        reason=_reason_of_question(data, question, verdict),
+        reason=_reason_of_question(seen.data, question, verdict),
         baseline=verdict.honest_baseline if verdict else None,
         naive_ratio=_estimate(verdict.naive_ratio) if verdict else None,
         separation=verdict.separation if verdict else None,
@@ -208,34 +269,29 @@ def _merged(
     return merged(status.owned(old, kind=kind, writer=names.VALIDATOR), new)
 
 
-def _blocks(data: ReportData, state: LedgerState, questions: Iterable[Question]) -> Blocks:
-    wanted = frozenset(questions)
-    spec = data.registration.spec
-    owed = sum(
-        Question(key.comparison, key.node_class) in wanted
-        for key in schedule.owed_keys(spec, state)
-    )
-    done = sum(
-        Question(key.comparison, key.node_class) in wanted
-        for key in schedule.settled_keys(spec, state)
-    )
-    outcomes = [
-        one.outcome
-        for one in state.attempts
-        if Question(one.key.comparison, one.key.node_class) in wanted
-    ]
-    return Blocks(
-        planned=done + owed,
-        done=done,
-        valid=outcomes.count(Outcome.VALID),
-        void=outcomes.count(Outcome.VOID) + outcomes.count(Outcome.REJECTED),
-        lost=outcomes.count(Outcome.LOST) + outcomes.count(Outcome.INTERRUPTED),
+def _registered(data: ReportData, finding: Finding, now: Now) -> Condition:
+    frozen = f"Frozen at {data.registration.registered_at} as {data.registration_digest}"
+    reason = ConditionReason.FROZEN
+    message = f"{frozen}; what is measured is what was frozen, whatever changes later."
+    if finding.changed:
+        message += f" {finding.changed}"
+    if finding.spec_changed:
+        reason = ConditionReason.SPEC_CHANGED
+        message = (
+            f"{frozen}, and spec is another one now ({finding.spec_changed}); a registration never"
+            " changes (R02). Put spec back, or abort the campaign and create one that amends it."
+        )
+    return condition(
+        ConditionType.REGISTERED,
+        reason,
+        message,
+        generation=now.generation,
+        now=now.moment,
     )
 
 
-def _progress_conditions(  # noqa: PLR0913 - what four conditions are made from
-    data: ReportData,
-    state: LedgerState,
+def _progress_conditions(
+    seen: Picture,
     finding: Finding,
     *,
     blocks: Blocks,
@@ -243,12 +299,12 @@ def _progress_conditions(  # noqa: PLR0913 - what four conditions are made from
     question: Question | None,
 ) -> Iterable[Condition]:
     """Measured, Validated, Complete and Failed, of a campaign or of one of its questions."""
-    spec = data.registration.spec
+    data, state, spec = seen.data, seen.state, seen.data.registration.spec
     asked = (question,) if question is not None else schedule.questions(spec)
-    final = all(schedule.has_ended(state, one) for one in asked)
+    final = all(schedule.has_ended(seen.by_question[one], one) for one in asked)
     over = finding.ending is not None
     looks = (
-        sum(one.question == question for one in state.looks)
+        len(seen.by_question[question].looks)
         if question is not None
         else schedule.looks_taken(spec, state)
     )
@@ -317,20 +373,18 @@ def _failure(data: ReportData, finding: Finding, reason: ConditionReason) -> str
     return f"The campaign was aborted. {kept} Register a new campaign to measure again."
 
 
-def _word(questions: Sequence[Answered]) -> str | None:
+def _word(seen: Picture) -> str | None:
     """The verdict that all have; Mixed where they differ; None while one is missing."""
-    words = {one.verdict.verdict.value if one.verdict else "" for one in questions}
-    if "" in words or not words:
+    if seen.verdicts.keys() != seen.by_question.keys():
         return None
+    words = {one.verdict.value for one in seen.verdicts.values()}
     return words.pop() if len(words) == 1 else MIXED
 
 
-def _reason_of_campaign(data: ReportData, finding: Finding) -> str | None:
+def _reason_of_campaign(seen: Picture, finding: Finding) -> str | None:
     if finding.ending not in {None, Ending.COMPLETE}:
-        return _line(_failure(data, finding, ENDED_AS[finding.ending or Ending.ABORTED]))
-    reasons = {
-        reason.value for one in data.questions() if one.verdict for reason in one.verdict.reasons
-    }
+        return _line(_failure(seen.data, finding, ENDED_AS[finding.ending or Ending.ABORTED]))
+    reasons = {reason.value for one in seen.verdicts.values() for reason in one.reasons}
     return _line(", ".join(sorted(reasons)))
 
 

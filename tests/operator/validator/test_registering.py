@@ -245,6 +245,17 @@ def test_a_message_stays_within_what_a_condition_holds() -> None:
     assert "201 faults" in found.message  # lint itself stops at 200, and says so
 
 
+def test_a_spec_that_is_no_longer_the_registered_one_is_noticed() -> None:
+    frozen = admitted(an_object(), around(a_class())).freeze(
+        secret="5e" * 32, registered_at="2026-12-01T12:00:00Z"
+    )
+    assert registering.changed_spec(an_object(suspend=True, abort=True), frozen) == ""
+    assert "spec.design.blocks: registered 6, now 7" in registering.changed_spec(
+        an_object(design=a_design(blocks=7)), frozen
+    )
+    assert registering.changed_spec({"spec": 1}, frozen) == "it can't be read any more"
+
+
 def test_what_is_no_campaign_at_all_is_refused_in_words() -> None:
     raw = an_object()
     raw["spec"] = "nonsense"

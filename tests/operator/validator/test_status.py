@@ -17,7 +17,7 @@ from equipoise_operator.campaign.standing import encode
 from equipoise_operator.ledger_lines import Excerpt
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.validator import status
-from equipoise_operator.validator.status import Finding
+from equipoise_operator.validator.status import Finding, picture
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import registration_digest
 from ledger_builders import (
@@ -52,11 +52,11 @@ def an_object(**status_: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a s
 
 
 def campaign(data: ReportData, finding: Finding = GOES_ON, **status_: Any) -> CampaignResults:  # noqa: ANN401
-    return status.campaign_results(an_object(**status_), data, finding, moment=NOW)
+    return status.campaign_results(an_object(**status_), picture(data), finding, moment=NOW)
 
 
 def comparison(data: ReportData, finding: Finding = GOES_ON) -> ComparisonResults:
-    return status.comparison_results(an_object(), data, QUESTION, finding, moment=NOW)
+    return status.comparison_results(an_object(), picture(data), QUESTION, finding, moment=NOW)
 
 
 def said(found: CampaignResults | ComparisonResults) -> dict[ConditionType, ConditionReason]:
@@ -151,7 +151,7 @@ def test_a_status_that_says_the_same_later_is_the_same() -> None:
     first = campaign(data)
     written = applied(first)
     again = status.campaign_results(
-        an_object(**written), data, GOES_ON, moment=NOW + timedelta(hours=1)
+        an_object(**written), picture(data), GOES_ON, moment=NOW + timedelta(hours=1)
     )
     assert applied(again) == written
 
@@ -161,7 +161,7 @@ def test_a_condition_that_turns_has_the_time_of_now() -> None:
     later = NOW + timedelta(hours=1)
     found = status.campaign_results(
         an_object(**before),
-        data_of(*whole_campaign()),
+        picture(data_of(*whole_campaign())),
         Finding(ending=Ending.COMPLETE),
         moment=later,
     )
@@ -182,6 +182,22 @@ def test_conditions_of_the_operator_are_not_written_again() -> None:
     found = campaign(data_of(*under_way(3)), conditions=[scheduled])
     assert ConditionType.SCHEDULED not in said(found)
     assert found.state is State.MEASURING
+
+
+@pytest.mark.parametrize(
+    ("finding", "reason", "words"),
+    [
+        (Finding(None, changed="ConfigMap x changed."), ConditionReason.FROZEN, "ConfigMap x"),
+        (Finding(None, spec_changed="spec.design"), ConditionReason.SPEC_CHANGED, "spec.design"),
+    ],
+)
+def test_what_is_no_longer_as_it_was_frozen_stands_in_registered(
+    finding: Finding, reason: ConditionReason, words: str
+) -> None:
+    found = campaign(data_of(*under_way(3)), finding)
+    (registered,) = [one for one in found.conditions if one.type is ConditionType.REGISTERED]
+    assert registered.reason is reason
+    assert words in registered.message
 
 
 def test_what_else_was_seen_stands_in_validated() -> None:
