@@ -1,6 +1,6 @@
 """`make cluster-down`: has the supervisor end its cluster, and looks whether anything is left.
 
-    python -m cluster.down [FOLDER]
+    python -m cluster.down [LINK]
 
 Data of the cluster and its logs stay in the folder until the next start.
 """
@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Final
 
 from cluster import supervisor, sweeper
-from cluster.up import default_folder
+from cluster.up import asked_link, folder_of
 
 PATIENCE_SECONDS: Final = 120.0
 
 
 def main(arguments: list[str]) -> int:
-    """Ends the cluster of a folder."""
-    folder = Path(arguments[0]).resolve() if arguments else default_folder()
+    """Ends the cluster that a link stands for."""
+    link = asked_link(arguments)
+    folder = folder_of(link)
     if not (folder / supervisor.LOCK).exists():
-        sys.stdout.write(f"no cluster was ever started in {folder}\n")
+        sys.stdout.write(f"no cluster was ever started at {link}\n")
         return 0
     give_up = time.monotonic() + PATIENCE_SECONDS
     asked = False
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
                 os.kill(pid, signal.SIGTERM)
             asked = True
         time.sleep(0.2)
-    return _look(folder, asked=asked)
+    return _look(folder, link, asked=asked)
 
 
 def _holder(folder: Path) -> int | None:
@@ -49,7 +50,7 @@ def _holder(folder: Path) -> int | None:
         return int((folder / supervisor.LOCK).read_text())
 
 
-def _look(folder: Path, *, asked: bool) -> int:
+def _look(folder: Path, link: Path, *, asked: bool) -> int:
     running = supervisor.read_running(folder)
     if running is not None:
         left = sweeper.remains(folder / "node", running.bridge, ())
@@ -57,7 +58,7 @@ def _look(folder: Path, *, asked: bool) -> int:
             sys.stderr.write("".join(f"left: {each}\n" for each in left))
             return 1
     sys.stdout.write("The cluster has ended.\n" if asked else "No cluster was running.\n")
-    sys.stdout.write(f"Its logs stay in {folder} until the next start.\n")
+    sys.stdout.write(f"Its logs stay in {link} until the next start.\n")
     return 0
 
 

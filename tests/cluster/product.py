@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cluster.bucket import REGION, Bucket
+from cluster.containerd import SANDBOX_IMAGE
 from cluster.control_plane import SYSTEM_NAMESPACE, ControlPlane
 from cluster.images import RUNNER_IMAGE
 from cluster.servers import Server, Servers, free_ports, listens
@@ -88,25 +89,53 @@ class Product:
         return self.folder / "ledger" / "ledger.sqlite"
 
     def publish_validator(self) -> None:
-        """A Service that leads to the validator, so that the API server's proxy reaches it."""
-        labels = {"kubernetes.io/service-name": VALIDATOR}
+        """A Service that leads to the validator, so that the API server's proxy reaches it.
+
+        The proxy goes to addresses of pods alone. So there is a pod that stands for the process: no
+        scheduler takes it, no node runs it, and its status says this machine's address.
+        """
         place = {"namespace": SYSTEM_NAMESPACE, "name": VALIDATOR}
         service = {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": place,
-            "spec": {"ports": [{"name": PORT_NAME, "port": 80, "targetPort": self.validator_port}]},
+            "spec": {"ports": [{"name": PORT_NAME, "port": 80}]},
         }
-        endpoints = {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {**place, "labels": labels},
-            "addressType": "IPv4",
-            "endpoints": [{"addresses": [self.address], "conditions": {"ready": True}}],
-            "ports": [{"name": PORT_NAME, "port": self.validator_port, "protocol": "TCP"}],
+        address = {"ip": self.address, "targetRef": {"kind": "Pod", **place}}
+        port = {"name": PORT_NAME, "port": self.validator_port}
+        endpoints = {  # which the proxy reads, and nothing newer
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": place,
+            "subsets": [{"addresses": [address], "ports": [port]}],
         }
-        listed = {"apiVersion": "v1", "kind": "List", "items": [service, endpoints]}
-        self.control_plane.kubectl("apply", "-f", "-", given=json.dumps(listed))
+        container = {
+            "name": "stand-in",
+            "image": SANDBOX_IMAGE,
+            "securityContext": {
+                "allowPrivilegeEscalation": False,
+                "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": True,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+        }
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": place,
+            "spec": {"schedulerName": "none", "containers": [container]},
+        }
+        status = {
+            "phase": "Running",
+            "podIP": self.address,
+            "podIPs": [{"ip": self.address}],
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        kubectl = self.control_plane.kubectl
+        listed = {"apiVersion": "v1", "kind": "List", "items": [service, endpoints, pod]}
+        kubectl("apply", "-f", "-", given=json.dumps(listed))
+        patch = ("--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+        kubectl("patch", "pod", VALIDATOR, "-n", SYSTEM_NAMESPACE, *patch)
 
     def _start(self, name: str, account: str, module: str, own: dict[str, str]) -> Server:
         self.ledger.parent.mkdir(parents=True, exist_ok=True)

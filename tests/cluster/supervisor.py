@@ -33,9 +33,12 @@ RESTART_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What `up` tells the person, and `down` looks for afterwards."""
+    """What `up` tells the person, and `down` looks for afterwards.
 
-    kubeconfig: str
+    Attributes:
+        logs: folders, relative to the cluster's.
+    """
+
     kubectl: str
     logs: list[str]
     node: str
@@ -82,9 +85,8 @@ def _say_ready(folder: Path, cluster: Cluster) -> None:
     kubeconfig.touch(mode=0o600)
     kubeconfig.write_text(cluster.control_plane.kubeconfig.read_text())
     running = Running(
-        kubeconfig=str(kubeconfig),
         kubectl=str(cluster.control_plane.kubectl_program),
-        logs=[str(path) for path in cluster.logs],
+        logs=[str(path.relative_to(folder)) for path in cluster.logs],
         node=cluster.node.name,
         bridge=cluster.node.bridge.name,
     )

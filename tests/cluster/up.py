@@ -1,14 +1,17 @@
 """`make cluster`: brings up the whole cluster for a person, and says what to do next.
 
-    python -m cluster.up [FOLDER]
+    python -m cluster.up [LINK]
 
 It returns when the cluster is ready; the cluster goes on under its supervisor until
-`make cluster-down`. There is one for each folder (default: in the user's cache, where it starts
-fastest, since images are linked from there).
+`make cluster-down`. LINK (default: out/cluster of this clone) becomes a link to the cluster's
+folder, which lies in the user's cache: images are linked from there, and the paths of sockets,
+which must be short, stay so wherever the clone is.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import signal
 import subprocess
@@ -18,28 +21,24 @@ from pathlib import Path
 from typing import Final
 
 from cluster import supervisor
+from cluster.control_plane import ROOT
 from cluster.programs import cache_folder
 from cluster.supervisor import Running
 
 TICK_SECONDS: Final = 0.2
-LONGEST_FOLDER: Final = 70
-"""Sockets lie in it, and the kernel takes 107 characters for one's path."""
-
-
-def default_folder() -> Path:
-    """Where the cluster of `make cluster` lies."""
-    return cache_folder() / "run"
+DEFAULT_LINK: Final = ROOT / "out" / "cluster"
 
 
 def main(arguments: list[str]) -> int:
     """Starts the supervisor, or finds it running, and prints the next commands."""
-    folder = Path(arguments[0]).resolve() if arguments else default_folder()
-    if len(str(folder)) > LONGEST_FOLDER:
-        sys.stderr.write(f"{folder} is longer than {LONGEST_FOLDER} characters: name another one\n")
+    link = asked_link(arguments)
+    folder = folder_of(link)
+    if (link.exists() or link.is_symlink()) and link.resolve() != folder:
+        sys.stderr.write(f"{link} is something else than a cluster's: remove it, or name another\n")
         return 1
-    if not _is_ours(folder):
-        sys.stderr.write(f"{folder} holds something else than a cluster: name another folder\n")
-        return 1
+    if not link.is_symlink():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with supervisor.held(folder) as mine:
         free = mine is not None
@@ -51,13 +50,19 @@ def main(arguments: list[str]) -> int:
     if running is None:
         sys.stderr.write(f"a cluster is on its way up in {folder}: ask again in a while\n")
         return 1
-    sys.stdout.write(_next_steps(running, folder))
+    sys.stdout.write(_next_steps(running, link))
     return 0
 
 
-def _is_ours(folder: Path) -> bool:
-    """A folder may be cleared where an earlier cluster lay, or nothing."""
-    return not folder.exists() or (folder / supervisor.LOCK).exists() or not any(folder.iterdir())
+def asked_link(arguments: list[str]) -> Path:
+    """Where a person finds the cluster, by the arguments of `up` or `down`."""
+    return Path(arguments[0] if arguments else DEFAULT_LINK).absolute()
+
+
+def folder_of(link: Path) -> Path:
+    """Where the cluster lies: one place for each link."""
+    name = hashlib.sha256(os.fsencode(link)).hexdigest()[:8]
+    return (cache_folder() / "run" / name).resolve()
 
 
 def _clear(folder: Path) -> None:
@@ -92,17 +97,17 @@ def _started(folder: Path) -> bool:
     return process.poll() is None
 
 
-def _next_steps(running: Running, folder: Path) -> str:
+def _next_steps(running: Running, link: Path) -> str:
     # Somebody without a kubectl gets the one that was built.
     known = shutil.which("kubectl") is not None
     path = "" if known else f" PATH={Path(running.kubectl).parent}:$PATH"
-    logs = "".join(f"  {each}\n" for each in [folder / supervisor.LOG, *running.logs])
+    logs = "".join(f"  {link / each}\n" for each in [supervisor.LOG, *running.logs])
     return (
         f"The cluster runs: a control plane, the node {running.node}, "
         f"{supervisor.SIMULATED_NODES} simulated nodes, a bucket, the operator and the validator.\n"
         f"Logs:\n{logs}"
         "Next:\n"
-        f"  export KUBECONFIG={running.kubeconfig}{path}\n"
+        f"  export KUBECONFIG={link / supervisor.KUBECONFIG}{path}\n"
         "  kubectl apply -f examples/portability.yaml\n"
         "`make cluster-down` ends it.\n"
     )
