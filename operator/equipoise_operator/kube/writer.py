@@ -40,6 +40,7 @@ FENCING_EXTRA: Final = "Impersonate-Extra-" + quote(names.ANNOTATION_FENCING, sa
 _SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 REMEMBERED_SECONDS: Final = 600.0
 """After this the API server is asked again whether what we applied still stands."""
+_KEPT: Final = 10_000
 
 
 class WriteMetrics(Protocol):
@@ -269,6 +270,13 @@ class Writer:
 
     def _remember(self, path: str, applied: _Applied) -> None:
         with self._lock:
+            if len(self._applied) >= _KEPT:
+                # Objects that are gone by now, most of them.
+                self._applied = {
+                    known: one
+                    for known, one in self._applied.items()
+                    if applied.at - one.at <= REMEMBERED_SECONDS
+                }
             self._applied[path] = applied
 
     def _headers(self) -> dict[str, str]:
