@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import yaml
@@ -27,10 +29,44 @@ from cluster.whole import Cluster
 from equipoise_operator.api import names
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.stores.sqlite.opening import open_ledger
+from equipoise_protocol.block import BlockIdentity
+from equipoise_protocol.ledger.bodies import Rejection
 
 RUNNERS: Final = names.selector(names.RUNNER_LABELS)
 PATIENCE_SECONDS: Final = 400.0
 """For a campaign of six small blocks on a machine that does much else."""
+
+
+UP_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPod:
+    """A pod that measures, and the attempt that it is at."""
+
+    name: str
+    block: int
+    attempt: int
+
+
+def _running(pod: Document) -> RunningPod | None:
+    metadata, status = pod["metadata"], pod["status"]
+    if status.get("phase") != "Running" or "deletionTimestamp" in metadata:
+        return None
+    # The first process of a container doesn't notice SIGTERM before Python is up.
+    latest = max(one["state"]["running"]["startedAt"] for one in status["containerStatuses"])
+    age = datetime.now(UTC) - datetime.fromisoformat(latest)
+    if age.total_seconds() < UP_SECONDS:
+        return None
+    labels = metadata["labels"]
+    return RunningPod(
+        metadata["name"], int(labels[names.LABEL_BLOCK]), int(labels[names.LABEL_ATTEMPT])
+    )
+
+
+def _both_run(pod: Document) -> bool:
+    states = [one["state"] for one in pod["status"].get("containerStatuses", [])]
+    return len(states) == 2 and all("running" in one for one in states)
 
 
 class Applied:
@@ -96,27 +132,24 @@ class Applied:
         ended = ("Succeeded", "Failed")
         return [one for one in listed["items"] if one["status"].get("phase") not in ended]
 
-    def running_pod(self, *, block: int) -> str:
-        """Name of the pod that measures a block right now; waits for it.
+    def running(self, *, block: int = 0) -> RunningPod:
+        """The pod that measures right now; waits for one.
+
+        Args:
+            block: number of the block that it must measure; 0: any.
 
         Raises:
             AssertionError: none came.
         """
+        found: list[RunningPod] = []
 
-        def found() -> str:
-            return next(
-                (
-                    one["metadata"]["name"]
-                    for one in self.pods()
-                    if one["metadata"]["labels"][names.LABEL_BLOCK] == str(block)
-                    and one["status"].get("phase") == "Running"
-                    and "deletionTimestamp" not in one["metadata"]
-                ),
-                "",
-            )
+        def looked() -> bool:
+            both = (one for one in self.pods() if _both_run(one))
+            found[:] = [one for one in map(_running, both) if one and block in {0, one.block}]
+            return bool(found)
 
-        assert eventually(found, PATIENCE_SECONDS), f"block {block} never ran: {self.explained()}"
-        return found()
+        assert eventually(looked, PATIENCE_SECONDS), f"no block ran: {self.explained()}"
+        return found[0]
 
     def wait(self, kind: str, *, seconds: float = PATIENCE_SECONDS) -> None:
         """Waits for a condition as a person would, with `kubectl wait`."""
@@ -145,9 +178,19 @@ class Applied:
         assert eventually(lambda: self.digest and holds(self.data()), PATIENCE_SECONDS)
         return self.data()
 
-    def await_losses(self, number: int) -> None:
-        """Waits until so many of its attempts were lost."""
-        self.await_data(lambda data: len(data.rejections) >= number)
+    def ended(self, pod: RunningPod) -> Rejection | None:
+        """How the ledger says that a pod's attempt was lost; None: its record came in time."""
+
+        def is_it(identity: BlockIdentity) -> bool:
+            return (identity.block, identity.attempt) == (pod.block, pod.attempt)
+
+        data = self.await_data(
+            lambda data: (
+                any(is_it(one.claimed) for one in data.rejections)
+                or any(is_it(one.record.identity) for one in data.records)
+            )
+        )
+        return next((one for one in data.rejections if is_it(one.claimed)), None)
 
     def explained(self) -> str:
         """What `kubectl describe` says: for messages of failed tests."""

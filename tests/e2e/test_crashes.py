@@ -24,7 +24,7 @@ def test_ten_kills_of_each_process_change_nothing_about_a_campaign(
     draw = random.Random(SEED)  # noqa: S311 - moments of a test
     victims = ["operator", "validator"] * KILLS
     draw.shuffle(victims)
-    applied.running_pod(block=1)
+    applied.running()
     for victim in victims:
         time.sleep(draw.uniform(0.5, 8.0))
         _kill_and_start_anew(cluster, victim)
