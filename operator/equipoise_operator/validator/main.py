@@ -98,7 +98,7 @@ class ValidatorProcess:
         self._registry = CollectorRegistry()
         self._kube_metrics = KubeMetrics(self._registry, prefix=PREFIX)
         self._metrics = ValidatorMetrics(self._registry)
-        self._bucket = Bucket(chosen.bucket)
+        self._bucket = Bucket(chosen.store)
         self._queue: Queue[str] = Queue()
         self._look: Callable[[str], float | None] | None = None
         self._lease = LeaderLease(
@@ -173,7 +173,7 @@ class ValidatorProcess:
                 _LOG.warning("%s", error)
                 self._stop.wait(PROBE_AGAIN_SECONDS)
             else:
-                _LOG.info("the bucket %s keeps its first writer", self._settings.bucket.name)
+                _LOG.info("the bucket %s keeps its first writer", self._settings.bucket)
                 return
 
     def _lead(self) -> None:
@@ -219,7 +219,7 @@ class ValidatorProcess:
                 taking=Taking(
                     self._bucket,
                     self._cluster,
-                    largest_record=self._settings.largest_record,
+                    largest_record=self._settings.largest_record_bytes,
                     metrics=self._metrics,
                     now=_now,
                 ),
@@ -267,8 +267,7 @@ class ValidatorProcess:
 
     def _health(self, supervised: Supervised) -> HealthServer:
         return HealthServer(
-            self._settings.http_host,
-            self._settings.http_port,
+            *self._settings.http,
             registry=self._registry,
             alive={"parts": supervised.healthy},
             ready={watch.name: watch.not_synced for watch in self._watches()},

@@ -1,16 +1,19 @@
-"""What the validator process is told by its environment, all faults at once.
+"""What the validator's process is told by its environment, all faults at once.
 
-Read once, by `main`. Credentials of the bucket are boto3's business (its usual variables and
-files): no setting here holds one.
+Read once, by `main`; each field is the variable `EQUIPOISE_VALIDATOR_<FIELD>` in capitals.
+Credentials of the bucket are boto3's business (its usual variables and files): no setting here
+holds one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from equipoise_operator.api import names
 from equipoise_operator.errors import UsageError
@@ -18,11 +21,52 @@ from equipoise_operator.errors import UsageError
 PREFIX: Final = "EQUIPOISE_VALIDATOR_"
 
 MEBIBYTE: Final = 1 << 20
+LARGEST_RECORD: Final = 4 << 30
+SHORTEST_URL_SECONDS: Final = 60
 LONGEST_URL_SECONDS: Final = 7 * 24 * 3_600
 """Signature version 4 allows no longer life."""
 LARGEST_PORT: Final = 65_535
 
-T = TypeVar("T")
+
+def _url(text: str) -> str:
+    """Whether a text is the URL of a store."""
+    if not text:
+        return text
+    expected = "expected a URL of the store, as in http://minio.storage:9000"
+    try:
+        parts = urlsplit(text)
+        port_is_one = parts.port is None or parts.port > 0
+    except ValueError:
+        raise ValueError(expected) from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_one:
+        raise ValueError(expected)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError(f"{expected}, without a user, query or fragment")
+    return text.rstrip("/")
+
+
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute():
+        raise ValueError("expected an absolute path")
+    return path
+
+
+def _listed(value: object) -> object:
+    """`a, b` for a set."""
+    if isinstance(value, str):
+        return frozenset(one.strip() for one in value.split(",") if one.strip())
+    return value
+
+
+def _port_is_one(address: str) -> str:
+    if int(address.rpartition(":")[2]) > LARGEST_PORT:
+        raise ValueError(f"expected a port up to {LARGEST_PORT}")
+    return address
+
+
+Url = Annotated[str, AfterValidator(_url)]
+Image = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^\S+$")]
+Seconds = Annotated[float, Field(ge=0.1, le=3_600, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,143 +83,92 @@ class BucketSettings:
     """How long a pre-signed upload URL lives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(BaseModel):
     """Everything that the process is told."""
 
-    namespace: str
-    """Where the campaigns' secrets and the Lease are."""
-    ledger: Path
-    bucket: BucketSettings
-    runner_images: frozenset[str]
-    """Images that a pod may measure with; no other pod gets a Secret."""
-    largest_record: int
-    """Bytes of a sealed record that is read at all."""
-    poll_seconds: float
-    """How often the bucket is looked at when nothing else says that something came."""
-    sweep_seconds: float
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    ledger: Annotated[Path, AfterValidator(_absolute)]
+    """File of the ledger, on a volume that lasts; sources and records lie in a folder beside it."""
+    bucket: Annotated[str, Field(min_length=3, max_length=63)]
+    """Name of the bucket that records arrive in."""
+    bucket_endpoint: Url = ""
+    """URL of its store; empty: the region's own at AWS."""
+    bucket_public_endpoint: Url = ""
+    """URL of its store as pods reach it; empty: the same."""
+    bucket_region: Annotated[str, Field(min_length=1, max_length=63)] = "us-east-1"
+    """Region that requests to the store are signed for."""
+    url_seconds: Annotated[int, Field(ge=SHORTEST_URL_SECONDS, le=LONGEST_URL_SECONDS)] = 86_400
+    """How long the URL lives that a pod uploads its record to; longer than any block takes."""
+    runner_images: Annotated[frozenset[Image], BeforeValidator(_listed), Field(min_length=1)]
+    """Images that a pod may measure with, as they stand in pods; several with commas between."""
+    largest_record_bytes: Annotated[int, Field(ge=MEBIBYTE, le=LARGEST_RECORD)] = 256 * MEBIBYTE
+    """What is larger is refused without being read."""
+
+    namespace: Annotated[str, Field(min_length=1, max_length=63)] = names.SYSTEM_NAMESPACE
+    """Where the campaigns' secrets and the validator's Lease are."""
+    http_address: Annotated[
+        str, Field(pattern=r"^\S*:[0-9]{1,5}$"), AfterValidator(_port_is_one)
+    ] = "0.0.0.0:8080"
+    """Of /healthz, /readyz, /metrics and /ledger/."""
+    poll_seconds: Seconds = 10.0
+    """How often the bucket is looked at when nothing else says that a record came."""
+    sweep_seconds: Seconds = 300.0
     """How often the whole bucket is looked through for what nobody planned or came too late."""
-    http_host: str
-    http_port: int
-    """Of health, metrics and the ledger's entries."""
+
+    @property
+    def store(self) -> BucketSettings:
+        """Where records arrive."""
+        return BucketSettings(
+            name=self.bucket,
+            endpoint=self.bucket_endpoint,
+            public_endpoint=self.bucket_public_endpoint,
+            region=self.bucket_region,
+            url_seconds=self.url_seconds,
+        )
+
+    @property
+    def http(self) -> tuple[str, int]:
+        """Host and port of `http_address`."""
+        host, _, port = self.http_address.rpartition(":")
+        return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - what the user asked for
 
 
 def read(environment: Mapping[str, str]) -> Settings:
     """The settings of an environment. Pure.
 
     Raises:
-        UsageError: with every variable that is missing or can't be used, one a line.
+        UsageError: with every variable that is missing, unknown or can't be used, one a line.
     """
-    reader = _Reader(environment)
-    bucket = BucketSettings(
-        name=reader.required("BUCKET", str, ""),
-        endpoint=reader.value("BUCKET_ENDPOINT", _url, ""),
-        public_endpoint=reader.value("BUCKET_PUBLIC_ENDPOINT", _url, ""),
-        region=reader.value("BUCKET_REGION", str, "us-east-1"),
-        url_seconds=reader.value("URL_SECONDS", _whole(60, LONGEST_URL_SECONDS), 24 * 3_600),
-    )
-    host, port = reader.value("HTTP_ADDRESS", _address, ("0.0.0.0", 8080))  # noqa: S104 - a pod's
-    settings = Settings(
-        namespace=reader.value("NAMESPACE", str, names.SYSTEM_NAMESPACE),
-        ledger=reader.required("LEDGER", _absolute, Path()),
-        bucket=bucket,
-        runner_images=reader.required("RUNNER_IMAGES", _images, frozenset()),
-        largest_record=reader.value(
-            "LARGEST_RECORD_BYTES", _whole(MEBIBYTE, 1 << 32), 256 * MEBIBYTE
-        ),
-        poll_seconds=reader.value("POLL_SECONDS", _seconds, 10.0),
-        sweep_seconds=reader.value("SWEEP_SECONDS", _seconds, 300.0),
-        http_host=host,
-        http_port=port,
-    )
-    reader.refuse_faults()
-    return settings
-
-
-class _Reader:
-    """Reads variables, and keeps what is wrong with them."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self._faults: list[str] = []
-
-    def required(self, name: str, parse: Callable[[str], T], meanwhile: T) -> T:
-        """A value that must be given; `meanwhile` stands for it until the faults are told."""
-        if not self._environment.get(PREFIX + name, "").strip():
-            self._faults.append(f"{PREFIX}{name} is missing; give it a value")
-            return meanwhile
-        return self.value(name, parse, meanwhile)
-
-    def value(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """A value, or its default."""
-        raw = self._environment.get(PREFIX + name, "").strip()
-        if not raw:
-            return default
-        try:
-            return parse(raw)
-        except ValueError as error:
-            self._faults.append(f"{PREFIX}{name}: got {raw!r}, expected {error}")
-            return default
-
-    def refuse_faults(self) -> None:
-        """Raises where anything was wrong."""
-        if self._faults:
-            raise UsageError(
-                "The validator can't start, since its environment is not complete:\n"
-                + "\n".join(f"- {fault}" for fault in self._faults)
-            )
-
-
-def _url(text: str) -> str:
-    expected = "a URL of the store, as in http://minio.storage:9000"
+    given = {
+        key.removeprefix(PREFIX).lower(): value.strip()
+        for key, value in environment.items()
+        if key.startswith(PREFIX) and value.strip()
+    }
     try:
-        parts = urlsplit(text)
-        port_is_one = parts.port is None or parts.port > 0
-    except ValueError:
-        raise ValueError(expected) from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_one:
-        raise ValueError(expected)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError(f"{expected}, without a user, query or fragment")
-    return text.rstrip("/")
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        faults = [_fault(one) for one in error.errors(include_url=False, include_context=False)]
+        raise UsageError(
+            "The validator can't start, since its environment is not right:\n"
+            + "\n".join(f"- {fault}" for fault in faults)
+        ) from error
 
 
-def _absolute(text: str) -> Path:
-    path = Path(text)
-    if not path.is_absolute():
-        raise ValueError("an absolute path of the ledger's file, on a volume that lasts")
-    return path
+def _fault(error: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails is not one type
+    field = str(error["loc"][0])
+    variable = PREFIX + field.upper()
+    match error["type"]:
+        case "missing":
+            return f"{variable} is missing; give it: {_said(field)}"
+        case "extra_forbidden":
+            known = ", ".join(sorted(PREFIX + one.upper() for one in Settings.model_fields))
+            return f"{variable} is unknown; known are {known}"
+        case _:
+            said = error["msg"].removeprefix("Value error, ")
+            return f"{variable}: got {error['input']!r}: {said}. It is: {_said(field)}"
 
 
-def _images(text: str) -> frozenset[str]:
-    found = frozenset(one.strip() for one in text.split(",") if one.strip())
-    if not found or any(" " in one for one in found):
-        raise ValueError("the runner's image as it stands in pods; several with commas between")
-    return found
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(text: str) -> float:
-    expected = "seconds from 0.1 to 3600"
-    try:
-        seconds = float(text)
-    except ValueError:
-        raise ValueError(expected) from None
-    if not 0.1 <= seconds <= 3_600:  # noqa: PLR2004 - as the sentence says
-        raise ValueError(expected)
-    return seconds
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > LARGEST_PORT:
-        raise ValueError("an address with its port, as in 0.0.0.0:8080")
-    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - what the user asked for
+def _said(field: str) -> str:
+    described = Settings.model_fields.get(field)
+    return (described.description or "") if described else ""
