@@ -60,6 +60,19 @@ def test_an_init_holds_a_docstring_and_nothing_else(package: Path) -> None:
         assert len(tree.body) == 1, f"{init} holds more than a docstring"
 
 
+def test_every_folder_of_tests_belongs_to_one_tier() -> None:
+    # A folder that no tier names would never be run, and nothing would say so.
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    unit = {Path(path) for path in settings["tool"]["pytest"]["ini_options"]["testpaths"]}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    servers = {Path("tests/api"), Path("tests/e2e")}
+    assert all(f"pytest {folder} " in makefile for folder in servers)
+    found = {
+        Path(*path.relative_to(ROOT).parts[:2]) for path in (ROOT / "tests").rglob("test_*.py")
+    }
+    assert found == unit | servers
+
+
 def test_every_module_says_what_it_is_for() -> None:
     silent = [path for path in modules() if not ast.get_docstring(ast.parse(path.read_bytes()))]
     assert silent == []
