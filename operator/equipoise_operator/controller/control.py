@@ -148,11 +148,15 @@ class Control:
                 for action in actions:
                     if isinstance(action, CreateJob):
                         self._world.expect(action.attempt)
-        if actions is None:
+        if observed is None or actions is None:
             self._clear_away(uid)
             return None
         again = self._actor.carry_out(actions)
-        return self._settings.audit_seconds if again is None else again
+        wait = self._settings.audit_seconds if again is None else again
+        met = self._world.obstacles_of(uid)
+        if met != observed.obstacles:
+            return 0.0  # the status is to say so
+        return min(wait, self._settings.obstacle_seconds) if met else wait
 
     def _clear_away(self, uid: str) -> None:
         """A campaign is gone: its Jobs go with it, which the API server's collector sees to too."""

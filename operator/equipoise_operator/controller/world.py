@@ -95,7 +95,7 @@ class World:
             occupied=_occupied(pods),
             waiting=self._waiting(jobs, pods),
             expected=tuple(one for one in self._expectations() if one.campaign_uid == uid),
-            obstacles=self._current_obstacles(uid),
+            obstacles=self.obstacles_of(uid),
             hindered=dict(self._hindered),
         )
 
@@ -183,7 +183,8 @@ class World:
             }
             return tuple(attempt for attempt, _ in self._expected.values())
 
-    def _current_obstacles(self, uid: str) -> dict[str, Obstacle]:
+    def obstacles_of(self, uid: str) -> dict[str, Obstacle]:
+        """What the API server refused of a campaign lately, by the object's name."""
         now = self._clock()
         with self._lock:
             mine = {
