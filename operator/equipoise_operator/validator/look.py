@@ -20,7 +20,7 @@ from equipoise_operator.api.status import applied
 from equipoise_operator.campaign import schedule
 from equipoise_operator.campaign.results import key_of
 from equipoise_operator.campaign.schedule import Ending, Finish, MeasureBlock, Question, TakeLook
-from equipoise_operator.kube.errors import ConflictError, NotFoundError
+from equipoise_operator.kube.errors import ConflictError, ForbiddenError, NotFoundError
 from equipoise_operator.kube.events import EventType
 from equipoise_operator.kube.resources import CAMPAIGNS, COMPARISONS, SECRETS, Resource
 from equipoise_operator.kube.writer import Writer
@@ -97,6 +97,8 @@ class Look:
         self._opened: dict[str, OpenCampaign] = {}
         self._last: dict[str, Raw] = {}
         """The last state of each campaign's object, for those that are deleted."""
+        self._done: set[str] = set()
+        """Campaigns that are over, and said to be: nothing about them changes any more."""
         self._minted: set[str] = set()
         """Jobs whose Secret is known to be there."""
         self._notes: dict[str, str] = {}
@@ -111,6 +113,8 @@ class Look:
         """
         seen = self._tools.cluster.stores.campaigns.by_uid(campaign_uid)
         raw = None if seen is None else seen.value
+        if raw is not None and campaign_uid in self._done:
+            return None
         if raw is not None:
             self._last[campaign_uid] = raw
         opened = self._opened.get(campaign_uid)
@@ -170,10 +174,14 @@ class Look:
         if over:
             self._tools.secrets.remove(campaign_uid)
             self._tools.cluster.forget(campaign_uid)
-        if case.gone:
+        if over or case.gone:
             self._forget(campaign_uid)
         self._count_open()
+        if case.gone:
+            self._done.discard(campaign_uid)
+            return None
         if over:
+            self._done.add(campaign_uid)
             return None
         left = self._seconds_left(case)
         waiting = self._tools.poll_seconds if opened.open_attempts() else IDLE_SECONDS
@@ -182,8 +190,13 @@ class Look:
     def _brought_on(self, case: _Case) -> bool:
         """Ends attempts, takes looks, starts attempts; whether the campaign is over now."""
         self._end_attempts(case)
-        if self._advance(case):
-            return True
+        try:
+            if self._advance(case):
+                return True
+        except RefusedError as error:
+            note = f"The ledger refuses a step of this campaign, which is tried again: {error}"
+            self._tools.say(case.shown, "Warning", "LedgerRefused", note)
+            raise
         if not case.aborted:
             self._mint(case)
         return False
@@ -306,6 +319,11 @@ class Look:
                 )
         except NotFoundError:
             return  # the namespace goes away
+        except ForbiddenError as error:
+            self._tools.metrics.minted("Forbidden")
+            note = f"The Secret of Job {job} can't be made, and is tried again: {error}"
+            self._tools.say(case.shown, "Warning", "SecretForbidden", note)
+            return
         else:
             self._tools.metrics.minted("Made")
         self._minted.add(job)
@@ -359,7 +377,7 @@ class Look:
         aborted = case.aborted or amended_by is not None
         if not over:
             self._look_for_changes(case)
-        finding = status.Finding(
+        around = status.Circumstances(
             ending=case.opened.ending(abort=aborted) if over else None,
             amended_by=amended_by,
             note=self._notes.get(case.uid, ""),
@@ -374,9 +392,9 @@ class Look:
                 self._write(
                     COMPARISONS,
                     comparison,
-                    status.comparison_results(comparison, seen, question, finding, moment=moment),
+                    status.comparison_results(comparison, seen, question, around, moment=moment),
                 )
-        found = status.campaign_results(case.shown, seen, finding, moment=moment)
+        found = status.campaign_results(case.shown, seen, around, moment=moment)
         self._write(CAMPAIGNS, case.shown, found)
 
     def _look_for_changes(self, case: _Case) -> None:

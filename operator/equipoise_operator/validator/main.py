@@ -193,6 +193,7 @@ class ValidatorProcess:
 
     def _looked_at(self, key: str) -> float | None:
         """A look, in the worker's one thread, where the ledger is opened."""
+        self._lease.guard()
         if self._look is None:
             self._look = self._opened()
         return self._look(key)

@@ -63,7 +63,7 @@ ENDED_AS: Final[Mapping[Ending, ConditionReason]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Circumstances:
     """How a campaign stands, beside what its ledger entries say."""
 
     ending: Ending | None
@@ -172,14 +172,14 @@ def refused_campaign(
 
 
 def campaign_results(
-    raw: Raw, seen: Picture, finding: Finding, *, moment: datetime
+    raw: Raw, seen: Picture, around: Circumstances, *, moment: datetime
 ) -> CampaignResults:
     """A registered campaign's status. Pure.
 
     Args:
         raw: the Campaign object, as last seen.
         seen: what the ledger holds of it.
-        finding: how it stands.
+        around: how it stands.
         moment: the time.
     """
     data, now = seen.data, _now(raw, moment)
@@ -189,8 +189,8 @@ def campaign_results(
         names.CAMPAIGN.kind,
         old.conditions,
         [
-            _registered(data, finding, now),
-            *_progress_conditions(seen, finding, blocks=blocks, now=now, question=None),
+            _registered(data, around, now),
+            *_progress_conditions(seen, around, blocks=blocks, now=now, question=None),
         ],
     )
     others = [one for one in old.conditions if one.type not in {it.type for it in conditions}]
@@ -212,13 +212,13 @@ def campaign_results(
             (kind for kind in WORST_FIRST if kind in {one.verdict for one in data.portability}),
             None,
         ),
-        reason=_reason_of_campaign(seen, finding),
+        reason=_reason_of_campaign(seen, around),
         seeds_published=data.secret is not None,
     )
 
 
 def comparison_results(
-    raw: Raw, seen: Picture, question: Question, finding: Finding, *, moment: datetime
+    raw: Raw, seen: Picture, question: Question, around: Circumstances, *, moment: datetime
 ) -> ComparisonResults:
     """The status of one comparison on one node class. Pure.
 
@@ -226,7 +226,7 @@ def comparison_results(
         raw: the Comparison object, as last seen.
         seen: what the ledger holds of its campaign.
         question: which one it is.
-        finding: how the campaign stands.
+        around: how the campaign stands.
         moment: the time.
     """
     spec, now = seen.data.registration.spec, _now(raw, moment)
@@ -235,7 +235,7 @@ def comparison_results(
     conditions = _merged(
         names.COMPARISON.kind,
         old.conditions,
-        list(_progress_conditions(seen, finding, blocks=blocks, now=now, question=question)),
+        list(_progress_conditions(seen, around, blocks=blocks, now=now, question=question)),
     )
     others = [one for one in old.conditions if one.type not in {it.type for it in conditions}]
     verdict = seen.verdicts.get(question)
@@ -269,16 +269,16 @@ def _merged(
     return merged(status.owned(old, kind=kind, writer=names.VALIDATOR), new)
 
 
-def _registered(data: ReportData, finding: Finding, now: Now) -> Condition:
+def _registered(data: ReportData, around: Circumstances, now: Now) -> Condition:
     frozen = f"Frozen at {data.registration.registered_at} as {data.registration_digest}"
     reason = ConditionReason.FROZEN
     message = f"{frozen}; what is measured is what was frozen, whatever changes later."
-    if finding.changed:
-        message += f" {finding.changed}"
-    if finding.spec_changed:
+    if around.changed:
+        message += f" {around.changed}"
+    if around.spec_changed:
         reason = ConditionReason.SPEC_CHANGED
         message = (
-            f"{frozen}, and spec is another one now ({finding.spec_changed}); a registration never"
+            f"{frozen}, and spec is another one now ({around.spec_changed}); a registration never"
             " changes (R02). Put spec back, or abort the campaign and create one that amends it."
         )
     return condition(
@@ -292,7 +292,7 @@ def _registered(data: ReportData, finding: Finding, now: Now) -> Condition:
 
 def _progress_conditions(
     seen: Picture,
-    finding: Finding,
+    around: Circumstances,
     *,
     blocks: Blocks,
     now: Now,
@@ -302,7 +302,7 @@ def _progress_conditions(
     data, state, spec = seen.data, seen.state, seen.data.registration.spec
     asked = (question,) if question is not None else schedule.questions(spec)
     final = all(schedule.has_ended(seen.by_question[one], one) for one in asked)
-    over = finding.ending is not None
+    over = around.ending is not None
     looks = (
         len(seen.by_question[question].looks)
         if question is not None
@@ -327,7 +327,7 @@ def _progress_conditions(
             " them up.",
         )
     judged = f"{looks} of {spec.design.looks} registered looks were taken"
-    note = f" {finding.note}" if finding.note else ""
+    note = f" {around.note}" if around.note else ""
     if final or looks >= spec.design.looks:
         yield said(ConditionType.VALIDATED, ConditionReason.LOOKS_TAKEN, f"{judged}.{note}")
     elif over:
@@ -353,17 +353,17 @@ def _progress_conditions(
     else:
         yield said(ConditionType.COMPLETE, ConditionReason.MEASURING, f"{measured}; {judged}.")
     failure = ConditionReason.NO_FAILURE
-    if over and not complete and finding.ending is not None:
-        failure = ENDED_AS[finding.ending]
-    yield said(ConditionType.FAILED, failure, _failure(data, finding, failure))
+    if over and not complete and around.ending is not None:
+        failure = ENDED_AS[around.ending]
+    yield said(ConditionType.FAILED, failure, _failure(data, around, failure))
 
 
-def _failure(data: ReportData, finding: Finding, reason: ConditionReason) -> str:
+def _failure(data: ReportData, around: Circumstances, reason: ConditionReason) -> str:
     kept = "What was measured stays in the ledger, and its verdicts so far stand."
     if reason is ConditionReason.NO_FAILURE:
         return "Nothing ended it before its time."
-    if finding.amended_by is not None:
-        return f"Registration {finding.amended_by} amends this one, which ends with it. {kept}"
+    if around.amended_by is not None:
+        return f"Registration {around.amended_by} amends this one, which ends with it. {kept}"
     if reason is ConditionReason.OUT_OF_BUDGET:
         seconds = data.registration.spec.budget.wall_clock_seconds
         return (
@@ -381,9 +381,9 @@ def _word(seen: Picture) -> str | None:
     return words.pop() if len(words) == 1 else MIXED
 
 
-def _reason_of_campaign(seen: Picture, finding: Finding) -> str | None:
-    if finding.ending not in {None, Ending.COMPLETE}:
-        return _line(_failure(seen.data, finding, ENDED_AS[finding.ending or Ending.ABORTED]))
+def _reason_of_campaign(seen: Picture, around: Circumstances) -> str | None:
+    if around.ending not in {None, Ending.COMPLETE}:
+        return _line(_failure(seen.data, around, ENDED_AS[around.ending or Ending.ABORTED]))
     reasons = {reason.value for one in seen.verdicts.values() for reason in one.reasons}
     return _line(", ".join(sorted(reasons)))
 

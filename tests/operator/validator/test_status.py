@@ -17,7 +17,7 @@ from equipoise_operator.campaign.standing import encode
 from equipoise_operator.ledger_lines import Excerpt
 from equipoise_operator.report.data import ReportData, gather
 from equipoise_operator.validator import status
-from equipoise_operator.validator.status import Finding, picture
+from equipoise_operator.validator.status import Circumstances, picture
 from equipoise_protocol.ledger.entry import EntryKind
 from equipoise_protocol.registration import registration_digest
 from ledger_builders import (
@@ -31,7 +31,7 @@ from ledger_builders import (
 
 NOW = datetime(2026, 12, 1, 13, 0, 0, tzinfo=UTC)
 QUESTION = Question("gelu", "cpu")
-GOES_ON = Finding(ending=None)
+GOES_ON = Circumstances(ending=None)
 
 
 def data_of(*steps: Step) -> ReportData:
@@ -51,12 +51,12 @@ def an_object(**status_: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a s
     return {"metadata": {"generation": 3, "uid": "u"}, "spec": {}, "status": status_}
 
 
-def campaign(data: ReportData, finding: Finding = GOES_ON, **status_: Any) -> CampaignResults:  # noqa: ANN401
-    return status.campaign_results(an_object(**status_), picture(data), finding, moment=NOW)
+def campaign(data: ReportData, around: Circumstances = GOES_ON, **status_: Any) -> CampaignResults:  # noqa: ANN401
+    return status.campaign_results(an_object(**status_), picture(data), around, moment=NOW)
 
 
-def comparison(data: ReportData, finding: Finding = GOES_ON) -> ComparisonResults:
-    return status.comparison_results(an_object(), picture(data), QUESTION, finding, moment=NOW)
+def comparison(data: ReportData, around: Circumstances = GOES_ON) -> ComparisonResults:
+    return status.comparison_results(an_object(), picture(data), QUESTION, around, moment=NOW)
 
 
 def said(found: CampaignResults | ComparisonResults) -> dict[ConditionType, ConditionReason]:
@@ -88,13 +88,13 @@ def test_blocks_are_counted_by_what_became_of_them() -> None:
 
 def test_a_complete_campaign_says_its_verdict_and_publishes_its_seeds() -> None:
     data = data_of(*whole_campaign())
-    found = campaign(data, Finding(ending=Ending.COMPLETE))
+    found = campaign(data, Circumstances(ending=Ending.COMPLETE))
     assert found.progress == "8/8"
     assert found.verdict == "Improvement"
     assert found.seeds_published is True
     assert said(found)[ConditionType.COMPLETE] is ConditionReason.VERDICTS_FINAL
     assert found.state is State.COMPLETE
-    one = comparison(data, Finding(ending=Ending.COMPLETE))
+    one = comparison(data, Circumstances(ending=Ending.COMPLETE))
     assert one.ratio is not None
     assert one.ratio.startswith("1.2")
     assert one.interval is not None
@@ -112,31 +112,31 @@ def test_a_question_with_its_final_verdict_is_complete_before_its_campaign_is() 
 
 
 @pytest.mark.parametrize(
-    ("finding", "reason", "words"),
+    ("around", "reason", "words"),
     [
-        (Finding(Ending.OUT_OF_BUDGET), ConditionReason.OUT_OF_BUDGET, "larger budget"),
-        (Finding(Ending.ABORTED), ConditionReason.ABORTED, "was aborted"),
+        (Circumstances(Ending.OUT_OF_BUDGET), ConditionReason.OUT_OF_BUDGET, "larger budget"),
+        (Circumstances(Ending.ABORTED), ConditionReason.ABORTED, "was aborted"),
         (
-            Finding(Ending.ABORTED, amended_by="sha256:1"),
+            Circumstances(Ending.ABORTED, amended_by="sha256:1"),
             ConditionReason.ABORTED,
             "sha256:1 amends this one",
         ),
     ],
 )
 def test_a_campaign_that_ended_before_its_time_says_why_and_what_to_do(
-    finding: Finding, reason: ConditionReason, words: str
+    around: Circumstances, reason: ConditionReason, words: str
 ) -> None:
     data = data_of(*under_way(3), whole_campaign()[-1])
-    for found in (campaign(data, finding), comparison(data, finding)):
+    for found in (campaign(data, around), comparison(data, around)):
         assert said(found)[ConditionType.FAILED] is reason
         assert said(found)[ConditionType.COMPLETE] is ConditionReason.ENDED
         assert said(found)[ConditionType.MEASURED] is ConditionReason.ENDED
         assert found.state is State.FAILED
     failed = next(
-        one for one in campaign(data, finding).conditions if one.type is ConditionType.FAILED
+        one for one in campaign(data, around).conditions if one.type is ConditionType.FAILED
     )
     assert words in failed.message
-    assert words in (campaign(data, finding).reason or "")
+    assert words in (campaign(data, around).reason or "")
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 5, 8])
@@ -162,7 +162,7 @@ def test_a_condition_that_turns_has_the_time_of_now() -> None:
     found = status.campaign_results(
         an_object(**before),
         picture(data_of(*whole_campaign())),
-        Finding(ending=Ending.COMPLETE),
+        Circumstances(ending=Ending.COMPLETE),
         moment=later,
     )
     times = {one.type: one.last_transition_time for one in found.conditions}
@@ -185,23 +185,33 @@ def test_conditions_of_the_operator_are_not_written_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finding", "reason", "words"),
+    ("around", "reason", "words"),
     [
-        (Finding(None, changed="ConfigMap x changed."), ConditionReason.FROZEN, "ConfigMap x"),
-        (Finding(None, spec_changed="spec.design"), ConditionReason.SPEC_CHANGED, "spec.design"),
+        (
+            Circumstances(None, changed="ConfigMap x changed."),
+            ConditionReason.FROZEN,
+            "ConfigMap x",
+        ),
+        (
+            Circumstances(None, spec_changed="spec.design"),
+            ConditionReason.SPEC_CHANGED,
+            "spec.design",
+        ),
     ],
 )
 def test_what_is_no_longer_as_it_was_frozen_stands_in_registered(
-    finding: Finding, reason: ConditionReason, words: str
+    around: Circumstances, reason: ConditionReason, words: str
 ) -> None:
-    found = campaign(data_of(*under_way(3)), finding)
+    found = campaign(data_of(*under_way(3)), around)
     (registered,) = [one for one in found.conditions if one.type is ConditionType.REGISTERED]
     assert registered.reason is reason
     assert words in registered.message
 
 
 def test_what_else_was_seen_stands_in_validated() -> None:
-    found = campaign(data_of(*under_way(3)), Finding(None, note="The pod of Job x gets no Secret."))
+    found = campaign(
+        data_of(*under_way(3)), Circumstances(None, note="The pod of Job x gets no Secret.")
+    )
     validated = next(one for one in found.conditions if one.type is ConditionType.VALIDATED)
     assert "gets no Secret" in validated.message
 
