@@ -98,7 +98,7 @@ class Applied:
         campaign = a_campaign_document(**design)
         campaign["metadata"]["name"] = self.name
         campaign["spec"]["nodeClasses"] = [self.node_class]
-        campaign["spec"]["retries"] = {"attemptsPerBlock": 8}
+        campaign["spec"]["retries"] = {"attemptsPerBlock": 20}
         campaign["spec"]["decision"] = {
             "maxCrossRunCvBasisPoints": 5_000,
             "looserCvReason": "Twenty calls a run, on a machine that does much else.",

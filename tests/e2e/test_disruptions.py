@@ -16,7 +16,7 @@ from cluster.whole import Cluster
 from equipoise_operator.campaign.results import attempt_name
 from equipoise_operator.report.data import ReportData
 from equipoise_protocol.ledger.bodies import Ending, LostCause, Validity
-from equipoise_protocol.vocabulary import VerdictKind
+from equipoise_protocol.vocabulary import Reason, VerdictKind
 
 
 def delete(applied: Applied, pod: str) -> None:
@@ -72,9 +72,13 @@ def test_a_disrupted_block_is_named_and_run_again_and_the_verdict_is_as_without(
     _nothing_is_doubled(data)
     [question] = data.questions()
     assert question.verdict is not None
-    assert question.verdict.blocks.valid == 10
-    # By hand, tanh-GELU takes several passes where the library takes one.
-    assert question.verdict.verdict is VerdictKind.REGRESSION
+    ratio = question.verdict.honest_ratio
+    assert ratio is not None
+    # By hand, tanh-GELU takes several passes where the library takes one. A machine that does much
+    # else can make such small blocks void or unstable; it can't turn that around.
+    assert ratio.high < 1, question.verdict.sentence
+    if question.verdict.verdict is not VerdictKind.REGRESSION:
+        assert set(question.verdict.reasons) <= {Reason.UNSTABLE, Reason.TOO_FEW_BLOCKS}
 
 
 def disrupted(applied: Applied, disrupt: Callable[[Applied, str], None]) -> RunningPod:
