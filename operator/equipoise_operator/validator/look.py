@@ -258,6 +258,7 @@ class Look:
     def _mint(self, case: _Case) -> None:
         """Gives each bound pod whose attempt may start what it measures with."""
         opened, notes = case.opened, []
+        planned_before = {MeasureBlock(key_of(one), one.attempt) for one in opened.open_attempts()}
         may_start: frozenset[MeasureBlock] = frozenset()
         if self._seconds_left(case) > 0:
             may_start = frozenset(
@@ -270,7 +271,7 @@ class Look:
             wanted = MeasureBlock(
                 BlockKey(name.block, name.comparison, name.node_class), name.attempt
             )
-            planned = any(_is_at(one, wanted) for one in opened.open_attempts())
+            planned = wanted in planned_before
             if not planned and wanted not in may_start:
                 continue
             if not seen.is_bound:
@@ -431,10 +432,6 @@ class Look:
             kept.pop(campaign_uid, None)
         self._looked_for_changes.pop(campaign_uid, None)
         self._tools.cluster.forget(campaign_uid)
-
-
-def _is_at(identity: BlockIdentity, wanted: MeasureBlock) -> bool:
-    return key_of(identity) == wanted.key and identity.attempt == wanted.attempt
 
 
 def _is_aborted(campaign: Raw) -> bool:

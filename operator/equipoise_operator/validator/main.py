@@ -221,6 +221,7 @@ class ValidatorProcess:
                     self._bucket,
                     self._cluster,
                     largest_record=self._settings.largest_record_bytes,
+                    poll_seconds=self._settings.poll_seconds,
                     metrics=self._metrics,
                     now=_now,
                 ),

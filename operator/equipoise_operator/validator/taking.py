@@ -49,18 +49,22 @@ class Ended:
 class Taking:
     """One campaign's way from the bucket to the ledger."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it stands on, each by name
         self,
         bucket: Bucket,
         cluster: ObservedCluster,
         *,
         largest_record: int,
+        poll_seconds: float,
         metrics: ValidatorMetrics,
         now: Callable[[], datetime],
     ) -> None:
         self._bucket = bucket
         self._cluster = cluster
         self._largest = largest_record
+        self._poll_seconds = poll_seconds
+        self._asked: dict[str, datetime] = {}
+        """When the bucket was last asked about an attempt that goes on, by its Job's name."""
         self._metrics = metrics
         self._now = now
 
@@ -121,22 +125,33 @@ class Taking:
         fate = self._cluster.fate_of(seen, aborted=aborted)
         stopped = _stopped(seen)
         over = gone or fate.has_ended or stopped is not None
+        if not over and not self._is_due(job, seen):
+            return None
         # The bucket is asked after the pod was seen to have ended: what is not there now won't be.
         stored = self._bucket.head(names.upload_key(campaign_uid, job))
-        if stored is not None:
-            if not over and not self._is_ripe(seen, stored):
-                return None
+        if stored is not None and (over or self._is_ripe(seen, stored)):
             taken = self._taken(opened, identity, seen, stored)
-            if taken is not None:
-                lag = (self._now() - stored.modified).total_seconds()
-                self._metrics.took_in(taken, lag=lag)
-                return Ended(identity, taken, None, taken.note or _words(taken))
-        if not over:
+            if taken is None:
+                return None
+            self._asked.pop(job, None)
+            self._metrics.took_in(taken, lag=(self._now() - stored.modified).total_seconds())
+            return Ended(identity, taken, None, taken.note or _words(taken))
+        if stored is not None or not over:
             return None
+        self._asked.pop(job, None)
         cause, message = _loss(fate, stopped, gone=gone)
         opened.lose(identity, message, cause=cause)
         self._metrics.lost(cause)
         return Ended(identity, None, cause, message)
+
+    def _is_due(self, job: str, seen: Seen | None) -> bool:
+        """Whether the bucket is asked about an attempt that goes on: now and then."""
+        now, last = self._now(), self._asked.get(job)
+        ended = seen is None or seen.collector_has_ended
+        if not ended and last is not None and (now - last).total_seconds() < self._poll_seconds:
+            return False
+        self._asked[job] = now
+        return True
 
     def _is_ripe(self, seen: Seen | None, stored: Stored) -> bool:
         waited = (self._now() - stored.modified).total_seconds()
