@@ -27,6 +27,10 @@ REGISTERED_AT: Final = "registered-at"
 SECRET_BYTES: Final = 32
 
 
+class SecretFaultError(OperatorError):
+    """A campaign's Secret isn't what this program wrote."""
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignSecret:
     """What a registration is frozen with."""
@@ -59,7 +63,7 @@ class CampaignSecrets:
         """A campaign's secret; None where there is none.
 
         Raises:
-            OperatorError: the Secret isn't one that this program wrote.
+            SecretFaultError: the Secret isn't one that this program wrote.
             KubeError: the API server can't be asked.
         """
         found = self._read(campaign_uid)
@@ -69,7 +73,7 @@ class CampaignSecrets:
         """A campaign's secret, drawn and stored now if there is none yet.
 
         Raises:
-            OperatorError, KubeError: as `read`.
+            SecretFaultError, KubeError: as `read`.
         """
         known = self.read(campaign_uid)
         if known is not None:
@@ -137,7 +141,7 @@ def _parsed(raw: dict[str, Any]) -> CampaignSecret:
         is_whole = False
     if not is_whole:
         metadata = raw["metadata"]
-        raise OperatorError(
+        raise SecretFaultError(
             f"Secret {metadata['namespace']}/{metadata['name']} holds no campaign's secret;"
             f" expected keys {SECRET} (64 hexadecimal digits) and {REGISTERED_AT}. Restore it from"
             " a copy; without it the campaign can't be measured on (R08)."

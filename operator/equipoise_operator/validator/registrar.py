@@ -25,7 +25,7 @@ from equipoise_operator.stores.errors import RefusedError
 from equipoise_operator.stores.ledger import Ledger
 from equipoise_operator.validating.open_campaign import OpenCampaign
 from equipoise_operator.validator import registering
-from equipoise_operator.validator.campaign_secrets import CampaignSecrets
+from equipoise_operator.validator.campaign_secrets import CampaignSecrets, SecretFaultError
 from equipoise_operator.validator.metrics import ValidatorMetrics
 from equipoise_operator.validator.observed import ObservedCluster
 from equipoise_operator.validator.registering import Refused, Surroundings
@@ -112,6 +112,12 @@ class Registrar:
         Raises:
             KubeError, StoreError: nothing is lost; ask again later.
         """
+        try:
+            return self._found(campaign_uid, campaign)
+        except SecretFaultError as error:
+            return Unregistered(ConditionReason.LEDGER_UNAVAILABLE, str(error))
+
+    def _found(self, campaign_uid: str, campaign: Raw | None) -> Known | Unregistered | None:
         digest = self._digests.get(campaign_uid)
         if digest is not None:
             return self._taken_up(campaign_uid, digest)
