@@ -14,6 +14,8 @@ import pytest
 from console_blocks import ROOT, blocks_in
 
 VERDICTS = {"Improvement", "Regression", "Equivalence", "Inconclusive"}
+NOISE = {"Unstable", "TooFewBlocks"}
+"""Why a verdict may be Void on a host that is busy with other things."""
 
 
 @pytest.fixture
@@ -61,7 +63,8 @@ def test_the_commands_of_the_readme_end_in_verdicts(clone: Path) -> None:
         found = {one["spec"]["nodeClass"]: one["status"] for one in comparisons}
         assert set(found) == {"cpu-avx512", "cpu-avx2"}
         for status in found.values():
-            assert status["verdict"] in VERDICTS, status
+            void_by_noise = status["verdict"] == "Void" and set(status["reasons"]) <= NOISE
+            assert status["verdict"] in VERDICTS or void_by_noise, status
             assert status["ratio"]
             assert status["interval"]
             assert status["ratio"] in done.stdout
