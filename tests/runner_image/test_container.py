@@ -22,6 +22,7 @@ import builders
 from block_builders import SHAPE, a_planned_block, an_arm, the_candidate
 from equipoise_protocol.block import BlockRecord, PlannedArm, PlannedBlock, RunRecord, SealedRecord
 from equipoise_protocol.canonical import authentic
+from equipoise_protocol.provenance import PodObservation
 from equipoise_protocol.spec import NodeClassSpec
 from equipoise_protocol.validation import check
 from equipoise_protocol.vocabulary import Defect, RunStatus, Separation, Severity
@@ -272,7 +273,14 @@ def test_a_registered_block_is_taken_and_nothing_is_found_but_a_busy_machine(
     key = builders.a_record_key(planned, registration)
     with serving() as store:
         sealed, *_ = Pod(tmp_path, groups).measured(planned, store, key=key)
-    found = check.findings_of(planned, sealed, record_key=key, registration=registration)
+    made_in = sealed.record.provenance
+    found = check.findings_of(
+        planned,
+        sealed,
+        record_key=key,
+        registration=registration,
+        observed=PodObservation(pod=made_in.pod, node=made_in.node, images={}),
+    )
     assert {run.status for run in sealed.record.runs} == {RunStatus.COMPLETED}
     assert not check.rejects(found)
     # What others on the machine can bring about, and no more; without a void block, nothing at all.
