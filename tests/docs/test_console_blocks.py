@@ -60,7 +60,8 @@ def test_every_make_target_that_a_document_names_exists() -> None:
     named = {
         (names(document), target)
         for document in documents()
-        for target in re.findall(r"(?:`|\$ )make ([a-z0-9-]+)", document.read_text(encoding="utf-8"))
+        for text in (document.read_text(encoding="utf-8"),)
+        for target in re.findall(r"(?:`|\$ )make ([a-z0-9-]+)", text)
     }
     assert named
     assert {place for place in named if place[1] not in targets} == set()

@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import median
 
 from equipoise_operator import campaign_file, protocol_digest
-from equipoise_operator.validating.freezing import frozen
-from equipoise_operator.validating.intake import Frozen, record_name
 from equipoise_operator.local.machine import read_capability
 from equipoise_operator.local.runner_process import RunnerCall, Runners
+from equipoise_operator.validating.freezing import frozen
+from equipoise_operator.validating.intake import Frozen, record_name
 from equipoise_protocol import readout
 from equipoise_protocol.block import BlockRecord, RunRecord, SealedRecord
 from equipoise_protocol.exact import exact_exp, exact_log, exact_mean
