@@ -204,7 +204,12 @@ def locked(target: Path) -> Iterator[None]:
 
 @contextmanager
 def made_whole(target: Path) -> Iterator[Path]:
-    """A folder that appears under its name when it is complete, and else not at all."""
+    """A folder that appears under its name when it is complete, and else not at all.
+
+    To be used by whoever has it `locked`: what a build that was killed left is removed.
+    """
+    for left in target.parent.glob(f".{target.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield folder
